@@ -1,0 +1,78 @@
+"""The policy decision point: (policy, claim, rivals) -> decision. Pure, so the same input always decides the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from thymus.core.policy import Effect, Policy, Rival, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thymus.core.claims import Claim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """A rule that applied, and the rival it applied to (``None``: to the claim by itself)."""
+
+    rule: Rule
+    rival: Rival | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What to do with a claim, and exactly what determined it.
+
+    :param matches: the matches whose effect is the effect decided; empty when none
+        applied and the claim is admitted.
+    :param supersedes: ids of the beliefs that it replaces.
+    :param contests: ids of the beliefs that it was held back against.
+    """
+
+    effect: Effect
+    matches: tuple[Match, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    contests: tuple[str, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Names of the determining rules, each once."""
+        return tuple(dict.fromkeys(match.rule.name for match in self.matches))
+
+    @property
+    def because(self) -> tuple[str, ...]:
+        """The determining rules in words."""
+        because = tuple(dict.fromkeys(match.rule.because for match in self.matches))
+        return because or ("admitted: no rule holds it back",)
+
+
+def decide(policy: Policy, claim: Claim, rivals: Sequence[Rival]) -> Decision:
+    """Try every rule against the claim and each of its rivals; the most careful effect wins.
+
+    A belief is superseded only when the claim as a whole replaces: a claim that is held back on account of one rival
+    makes no other rival unavailable (G12).
+    """
+    matches = [
+        Match(rule=rule, rival=rival)
+        for rule in policy.rules
+        for rival in (rivals or (None,))
+        if rule.when.test(claim, rival)
+    ]
+    if not matches:
+        return Decision(effect=Effect.ADMIT)
+    effect = max(match.rule.effect for match in matches)
+    decisive = [match for match in matches if match.rule.effect is effect]
+    rivals_hit = tuple(sorted({match.rival.belief.id for match in decisive if match.rival}))
+    return Decision(
+        effect=effect,
+        matches=_unique(decisive),
+        supersedes=rivals_hit if effect is Effect.REPLACE else (),
+        contests=rivals_hit if effect in (Effect.CONTEST, Effect.QUARANTINE) else (),
+    )
+
+
+def _unique(matches: Sequence[Match]) -> tuple[Match, ...]:
+    """One match a rule and rival, in an order that depends on neither the rules' order nor the rivals'."""
+    return tuple(sorted(matches, key=lambda match: (match.rule.name, match.rival.belief.id if match.rival else "")))

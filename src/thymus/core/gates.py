@@ -1,0 +1,201 @@
+"""The named gates, as data over one algebra.
+
+The first five are the baselines that the literature compares with; their constants look unsafe because they are.
+``thymus`` to ``thymus-v3`` are the versions of Gupta's Thymus 0.1.0.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from thymus.core.beliefs import Status
+from thymus.core.policy import Effect, Policy, Predicate, Rule, Showing
+from thymus.core.relations import Label
+from thymus.errors import PolicyError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from thymus.core.claims import Claim
+    from thymus.core.policy import Rival
+
+
+def _same_identity(claim: Claim, rival: Rival | None) -> bool:
+    """Every speaker of the claim is the one identity that owns the rival, and that identity has a name."""
+    if rival is None or any(source.anonymous for source in claim.speakers):
+        return False
+    return frozenset(source.key for source in claim.speakers) == rival.belief.claim.origins
+
+
+from_user = Predicate(
+    "from_user",
+    "the user said it",
+    "somebody other than the user had a part in it",
+    lambda claim, _: claim.from_user,
+)
+outside = (~from_user).named("outside", "an outside source had a part in it", "no outside source had a part in it")
+speaks_for_user = Predicate(
+    "speaks_for_user",
+    "it says what the user wants or tells the assistant what to do",
+    "it states a fact",
+    lambda claim, _: claim.speaks_for_user,
+)
+conflicts = Predicate(
+    "conflicts",
+    "it seems to contradict a memory",
+    "it contradicts no memory",
+    lambda _, rival: rival is not None and rival.belief.status is Status.ACTIVE and rival.relation.detected,
+)
+confirmed = Predicate(
+    "confirmed",
+    "the contradiction is confirmed",
+    "the contradiction is not confirmed",
+    lambda _, rival: rival is not None and rival.relation.confirmed,
+)
+against_user = Predicate(
+    "against_user",
+    "the memory is the user's own",
+    "the memory is not the user's own",
+    lambda _, rival: rival is not None and rival.belief.claim.from_user,
+)
+same_identity = Predicate(
+    "same_identity",
+    "it comes from the identity that owns the memory",
+    "it does not come from the identity that owns the memory",
+    _same_identity,
+)
+authenticated = Predicate(
+    "authenticated",
+    "that identity is verified",
+    "that identity is not verified",
+    lambda claim, _: all(source.authenticated for source in claim.speakers),
+)
+held_back = Predicate(
+    "held_back",
+    "it confirms or contradicts a claim that was held back",
+    "it speaks of no claim that was held back",
+    lambda _, rival: (
+        rival is not None
+        and rival.belief.status in (Status.CONTESTED, Status.QUARANTINED)
+        and (rival.relation.confirmed or rival.relation.label is Label.SAME)
+    ),
+)
+named_authority = (from_user | same_identity).named(
+    "named_authority",
+    "the user or the named owner of the memory says so",
+    "neither the user nor the named owner of the memory says so",
+)
+authority = (from_user | (same_identity & authenticated)).named(
+    "authority",
+    "the user or the verified owner of the memory says so",
+    "neither the user nor the verified owner of the memory says so",
+)
+
+_NOT_FOR_THE_USER = Rule(name="outside-cannot-speak-for-user", effect=Effect.REJECT, when=outside & speaks_for_user)
+_SETTLE = Rule(name="user-settles-held-back-claim", effect=Effect.REPLACE, when=held_back & from_user)
+_REPLACE = Rule(name="authority-may-replace", effect=Effect.REPLACE, when=conflicts & confirmed & authority)
+
+UNSAFE_ALLOW_ALL: Final = Policy(
+    name="allow-all",
+    summary="No defence: what most memory agents ship.",
+    rules=(),
+    showing=Showing.PLAIN,
+    unsafe=True,
+)
+UNSAFE_USER_ONLY: Final = Policy(
+    name="user-only",
+    summary="Only the user's own words become memories: safe, and no real update gets through.",
+    rules=(Rule(name="only-the-user", effect=Effect.REJECT, when=outside),),
+    showing=Showing.PLAIN,
+    unsafe=True,
+)
+UNSAFE_CONFLICT_QUARANTINE: Final = Policy(
+    name="conflict-quarantine",
+    summary="Outside content that contradicts the user is quarantined, and nobody is told.",
+    rules=(Rule(name="contradicts-the-user", effect=Effect.QUARANTINE, when=outside & conflicts & against_user),),
+    showing=Showing.PLAIN,
+    unsafe=True,
+)
+UNSAFE_LAST_WRITE_WINS: Final = Policy(
+    name="last-write-wins",
+    summary="The newest memory replaces what it contradicts, whoever wrote it.",
+    rules=(Rule(name="newest-wins", effect=Effect.REPLACE, when=conflicts),),
+    showing=Showing.PLAIN,
+    unsafe=True,
+)
+UNSAFE_BOUNDED_OCCUPANCY: Final = Policy(
+    name="bounded-occupancy",
+    summary="Everything is stored; outside memories fill at most one slot of a recall.",
+    rules=(),
+    showing=Showing.PLAIN,
+    outside_slots=1,
+    unsafe=True,
+)
+UNSAFE_THYMUS_V1: Final = Policy(
+    name="thymus",
+    summary="v1: outside content adds facts but never speaks for the user; only the user or the original source, "
+    "verified or not, replaces a fact; the rest is recalled as unverified.",
+    rules=(
+        _NOT_FOR_THE_USER,
+        Rule(name="user-or-same-source-may-replace", effect=Effect.REPLACE, when=conflicts & named_authority),
+        Rule(name="contradicts-another-source", effect=Effect.CONTEST, when=conflicts & ~named_authority),
+    ),
+    showing=Showing.LABEL,
+    unsafe=True,
+)
+UNSAFE_THYMUS_V2: Final = Policy(
+    name="thymus-v2-verified",
+    summary="v1, but a source replaces its own fact only when authenticated, contested claims are withheld and "
+    "disclosed, and each conflict must be confirmed before it counts.",
+    rules=(
+        _NOT_FOR_THE_USER,
+        _REPLACE,
+        _SETTLE,
+        Rule(name="contradicts-without-authority", effect=Effect.CONTEST, when=conflicts & confirmed & ~authority),
+    ),
+    showing=Showing.WITHHOLD,
+    unsafe=True,
+)
+THYMUS_V3: Final = Policy(
+    name="thymus-v3",
+    summary="v2, but confirmation may only cancel a replacement, never a contest: it makes the gate more careful, "
+    "never less.",
+    rules=(
+        _NOT_FOR_THE_USER,
+        _REPLACE,
+        _SETTLE,
+        Rule(name="contradicts-without-authority", effect=Effect.CONTEST, when=conflicts & ~authority),
+    ),
+    showing=Showing.WITHHOLD,
+)
+
+GATES: Final[Mapping[str, Policy]] = MappingProxyType(
+    {
+        policy.name: policy
+        for policy in (
+            UNSAFE_ALLOW_ALL,
+            UNSAFE_USER_ONLY,
+            UNSAFE_CONFLICT_QUARANTINE,
+            UNSAFE_LAST_WRITE_WINS,
+            UNSAFE_BOUNDED_OCCUPANCY,
+            UNSAFE_THYMUS_V1,
+            UNSAFE_THYMUS_V2,
+            THYMUS_V3,
+        )
+    }
+)
+DEFAULT_GATE: Final = THYMUS_V3.name
+
+
+def get_gate(gate: str | Policy) -> Policy:
+    """Return the policy of that name, or the policy itself.
+
+    :raises PolicyError: where no gate has that name; the message lists those that exist.
+    """
+    if isinstance(gate, Policy):
+        return gate
+    try:
+        return GATES[gate]
+    except KeyError:
+        raise PolicyError(f"there is no gate {gate!r}: use one of {', '.join(GATES)}, or pass a Policy") from None

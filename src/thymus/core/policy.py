@@ -1,0 +1,144 @@
+"""The algebra that gates are written in: effects, predicates, rules, policies.
+
+A policy is data. Each rule says *effect* when *predicate*, the predicate explains itself, and predicates compose with
+``&``, ``|`` and ``~``. Rules have no order: every rule is tried against every (claim, rival) and the most careful
+effect wins, as in policy languages where a forbid overrides any permit (Cedar: Cutler et al. 2024, arXiv 2403.04651).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING
+
+from thymus.core.beliefs import Cause
+from thymus.errors import PolicyError
+
+if TYPE_CHECKING:
+    from thymus.core.beliefs import Belief
+    from thymus.core.claims import Claim
+    from thymus.core.relations import Relation
+
+
+class Effect(IntEnum):
+    """What a decision does with a claim, least careful first; ``max`` of two effects is the more careful one."""
+
+    REPLACE = 0
+    ADMIT = 1
+    CONTEST = 2
+    QUARANTINE = 3
+    REJECT = 4
+
+    @property
+    def cause(self) -> Cause:
+        """How the new belief is born: a replacing claim is admitted, and what it replaces is superseded."""
+        return Cause.ADMIT if self is Effect.REPLACE else Cause[self.name]
+
+    @property
+    def past(self) -> str:
+        """The word that users see: admitted, replaced, contested, quarantined, rejected."""
+        return {"REPLACE": "replaced", "ADMIT": "admitted"}.get(self.name, self.name.lower() + "ed").replace(
+            "eed", "ed"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rival:
+    """A stored belief that the claim may contradict, and the judge's answer about the two."""
+
+    belief: Belief
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A named yes-or-no question about a claim and one rival (``None`` where there is no rival to ask about).
+
+    :param says: the sentence part that explains a yes; ``says_not`` explains a no.
+    """
+
+    name: str
+    says: str
+    says_not: str
+    test: Callable[[Claim, Rival | None], bool]
+
+    def named(self, name: str, says: str, says_not: str) -> Predicate:
+        """The same question under a name and wording of its own."""
+        return Predicate(name, says, says_not, self.test)
+
+    def __and__(self, other: Predicate) -> Predicate:
+        return Predicate(
+            f"{_group(self.name, '|')} & {_group(other.name, '|')}",
+            f"{self.says} and {other.says}",
+            f"{self.says_not} or {other.says_not}",
+            lambda claim, rival: self.test(claim, rival) and other.test(claim, rival),
+        )
+
+    def __or__(self, other: Predicate) -> Predicate:
+        return Predicate(
+            f"{_group(self.name, '&')} | {_group(other.name, '&')}",
+            f"{self.says} or {other.says}",
+            f"{self.says_not} and {other.says_not}",
+            lambda claim, rival: self.test(claim, rival) or other.test(claim, rival),
+        )
+
+    def __invert__(self) -> Predicate:
+        name = self.name[1:] if self.name.startswith("~") else f"~{_group(self.name, '&|')}"
+        return Predicate(name, self.says_not, self.says, lambda claim, rival: not self.test(claim, rival))
+
+
+def _group(name: str, operators: str) -> str:
+    return f"({name})" if any(f" {operator} " in name for operator in operators) else name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """``effect`` when ``when``; the name is what users see in ``reasons``."""
+
+    name: str
+    effect: Effect
+    when: Predicate
+
+    @property
+    def because(self) -> str:
+        """The rule in words, made from its own predicate."""
+        return f"{self.effect.past}: {self.when.says}"
+
+
+class Showing(StrEnum):
+    """What a recall does with what is not plainly active."""
+
+    PLAIN = "plain"
+    """Active memories, unlabelled, and no notice."""
+    LABEL = "label"
+    """Outside memories labelled with their source; contested ones too, marked unverified."""
+    WITHHOLD = "withhold"
+    """Outside memories labelled; contested ones kept from the model and disclosed to the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """A gate: what to do with a claim, and what a recall shows.
+
+    :param outside_slots: how many memories of outside sources one recall may show; ``None`` for any number.
+    :param unsafe: it exists to be compared with: the guarantees it breaks are listed in the tests.
+    """
+
+    name: str
+    summary: str
+    rules: tuple[Rule, ...]
+    showing: Showing
+    outside_slots: int | None = None
+    unsafe: bool = False
+
+    def __post_init__(self) -> None:
+        names = [rule.name for rule in self.rules]
+        if len(set(names)) != len(names):
+            raise PolicyError(f"policy {self.name!r} has two rules of one name: give each its own")
+        if not self.rules and not self.unsafe:
+            raise PolicyError(
+                f"policy {self.name!r} has no rules, so it admits everything: say unsafe=True if that is meant"
+            )
+        if self.outside_slots is not None and self.outside_slots < 0:
+            raise PolicyError("outside_slots is a number of memories: give 0 or more, or None")
