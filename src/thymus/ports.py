@@ -162,9 +162,9 @@ class Store(Protocol):
     def rivals(self, scope: Scope, probes: Sequence[Probe], k: int) -> tuple[list[list[Neighbour]], int]:
         """For each probe the live beliefs nearest to it, and the scope's version that they were read at.
 
-        Up to ``k`` by meaning and up to ``k`` by shared words are taken from each of four strata apart, so that no flood
-        pushes a belief out of sight: active ones of the user; active ones whose origins are the probe's; other active
-        ones; contested and quarantined ones. Nearest first, each belief once.
+        Up to ``k`` by meaning and up to ``k`` by shared words are taken from each of four strata apart, so that no
+        flood pushes a belief out of sight: active ones of the user; active ones whose origins are the probe's; other
+        active ones; contested and quarantined ones. Nearest first, each belief once.
         """
         ...
 
@@ -206,7 +206,10 @@ class Store(Protocol):
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Belief]:
-        """Beliefs in the order they were told, from ``seq > after`` on (``seq < after`` if newest first and after > 0)."""
+        """Beliefs in the order they were told, from ``seq > after`` on.
+
+        Newest first they go down from ``seq < after``, or from the last one where ``after`` is 0.
+        """
         ...
 
     def edges(self, scope: Scope, ids: Sequence[str]) -> list[Edge]:

@@ -29,7 +29,8 @@ class Status(StrEnum):
     RETRACTED = "retracted"
 
 
-LIVE: Final = frozenset({Status.ACTIVE, Status.CONTESTED, Status.QUARANTINED})
+HELD_BACK: Final = frozenset({Status.CONTESTED, Status.QUARANTINED})
+LIVE: Final = frozenset({Status.ACTIVE}) | HELD_BACK
 
 
 class Cause(StrEnum):
@@ -48,7 +49,7 @@ class Cause(StrEnum):
     RETRACT = "retract"
     """Its source was revoked, or the user had it forgotten."""
     REPLAY = "replay"
-    """The history was told again without a revoked source, and it stands differently there."""
+    """The history was told again without a revoked source or an undone act, and it stands differently there."""
 
 
 _BORN: Final = {
@@ -57,7 +58,6 @@ _BORN: Final = {
     Cause.QUARANTINE: Status.QUARANTINED,
     Cause.REJECT: Status.REJECTED,
 }
-_TOLD_AGAIN: Final = tuple(status for status in Status if status is not Status.RETRACTED)
 
 TRANSITIONS: Final[Mapping[tuple[Status | None, Cause], frozenset[Status]]] = MappingProxyType(
     {
@@ -70,11 +70,10 @@ TRANSITIONS: Final[Mapping[tuple[Status | None, Cause], frozenset[Status]]] = Ma
         (Status.CONTESTED, Cause.DECLINE): frozenset({Status.REJECTED}),
         (Status.QUARANTINED, Cause.DECLINE): frozenset({Status.REJECTED}),
         **{(status, Cause.RETRACT): frozenset({Status.RETRACTED}) for status in Status},
-        **{(status, Cause.REPLAY): frozenset(_TOLD_AGAIN) - {status} for status in _TOLD_AGAIN},
+        **{(status, Cause.REPLAY): frozenset(Status) - {status, Status.RETRACTED} for status in Status},
     }
 )
-"""From (status, cause) to the statuses it may lead to. RETRACTED is final, but for being erased after a
-revocation (RETRACT once more)."""
+"""From (status, cause) to the statuses that it may lead to."""
 
 
 def transition(before: Status | None, cause: Cause, after: Status) -> Status:
@@ -148,6 +147,7 @@ class Act(StrEnum):
     RESOLVE = "resolve"
     REVOKE = "revoke"
     FORGET = "forget"
+    UNDO = "undo"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

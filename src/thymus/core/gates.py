@@ -9,7 +9,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from thymus.core.beliefs import Status
+from thymus.core.beliefs import HELD_BACK, Status
+from thymus.core.decide import Decision, Match
 from thymus.core.policy import Effect, Policy, Predicate, Rule, Showing
 from thymus.core.relations import Label
 from thymus.errors import PolicyError
@@ -77,7 +78,7 @@ held_back = Predicate(
     "it speaks of no claim that was held back",
     lambda _, rival: (
         rival is not None
-        and rival.belief.status in (Status.CONTESTED, Status.QUARANTINED)
+        and rival.belief.status in HELD_BACK
         and (rival.relation.confirmed or rival.relation.label is Label.SAME)
     ),
 )
@@ -186,6 +187,24 @@ GATES: Final[Mapping[str, Policy]] = MappingProxyType(
     }
 )
 DEFAULT_GATE: Final = THYMUS_V3.name
+
+
+_BUSY = Predicate(
+    "busy",
+    "others kept writing to this scope, so its rivals could not be read at rest",
+    "the scope was at rest",
+    lambda _claim, _rival: True,
+)
+
+
+def too_busy(claim: Claim, decision: Decision) -> Decision:
+    """The careful way out where a scope never stood still: outside claims are contested, and nobody replaces."""
+    effect = max(decision.effect, Effect.ADMIT if claim.from_user else Effect.CONTEST)
+    if effect is decision.effect:
+        return decision
+    return Decision(
+        effect=effect, matches=(Match(rule=Rule(name="scope-too-busy", effect=effect, when=_BUSY), rival=None),)
+    )
 
 
 def get_gate(gate: str | Policy) -> Policy:

@@ -1,0 +1,89 @@
+"""``AsyncMemoryGuard``: the same guard in worker threads; there is one implementation, and this carries it over."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
+
+from thymus.guard import BATCH, MemoryGuard
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from thymus.core.policy import Policy
+    from thymus.intake import Message
+    from thymus.records import Written
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _threaded(
+    method: Callable[Concatenate[MemoryGuard, P], R],
+) -> Callable[Concatenate[AsyncMemoryGuard, P], Coroutine[Any, Any, R]]:
+    @functools.wraps(method)
+    async def call(self: AsyncMemoryGuard, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, self.guard, *args, **kwargs)
+
+    return cast("Callable[Concatenate[AsyncMemoryGuard, P], Coroutine[Any, Any, R]]", call)
+
+
+class AsyncMemoryGuard:
+    """``MemoryGuard`` for asyncio: the same arguments, methods, results and errors, awaited.
+
+    :param guard: an open guard to share; otherwise the arguments of ``MemoryGuard`` open one.
+    """
+
+    def __init__(self, *args: Any, guard: MemoryGuard | None = None, **kwargs: Any) -> None:
+        self.guard = guard or MemoryGuard(*args, **kwargs)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def for_user(self, user_id: str) -> AsyncMemoryGuard:
+        """A guard for another user over the same store, judge and gate."""
+        return AsyncMemoryGuard(guard=self.guard.for_user(user_id))
+
+    @property
+    def policy(self) -> Policy:
+        """The gate."""
+        return self.guard.policy
+
+    @property
+    def user_id(self) -> str:
+        """Whose memory this is."""
+        return self.guard.user_id
+
+    async def remember_many(self, messages: Iterable[Message]) -> AsyncIterator[Written]:
+        """Learn from a stream of messages; one result a message, in order."""
+        stream = iter(messages)
+        while batch := list(islice(stream, BATCH)):
+            for written in await asyncio.to_thread(self._remember_batch, batch):
+                yield written
+
+    def _remember_batch(self, batch: list[Message]) -> list[Written]:
+        return list(self.guard.remember_many(batch))
+
+    remember = _threaded(MemoryGuard.remember)
+    recall = _threaded(MemoryGuard.recall)
+    inbox = _threaded(MemoryGuard.inbox)
+    memories = _threaded(MemoryGuard.memories)
+    get = _threaded(MemoryGuard.get)
+    resolve = _threaded(MemoryGuard.resolve)
+    forget = _threaded(MemoryGuard.forget)
+    revoke = _threaded(MemoryGuard.revoke)
+    undo = _threaded(MemoryGuard.undo)
+    history = _threaded(MemoryGuard.history)
+    explain = _threaded(MemoryGuard.explain)
+    sources = _threaded(MemoryGuard.sources)
+    export = _threaded(MemoryGuard.export)
+    verify = _threaded(MemoryGuard.verify)
+    close = _threaded(MemoryGuard.close)

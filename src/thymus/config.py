@@ -1,0 +1,141 @@
+"""From names, paths and URLs to the parts that a guard is made of: the only place that chooses adapters.
+
+Everything heavy is imported when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from thymus.core.gates import DEFAULT_GATE
+from thymus.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from thymus.ports import Embedder, Extractor, Judge, Matrix, Store
+
+DEFAULT_EMBEDDER: Final = "e5-small"
+DEFAULT_JUDGE: Final = "local"
+DEFAULT_USER: Final = "me"
+DEFAULT_TENANT: Final = "default"
+IN_MEMORY: Final = ":memory:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the command line works with: flags over ``THYMUS_DB``, ``THYMUS_GATE``, ``THYMUS_LLM``, ``THYMUS_USER``."""
+
+    db: str
+    gate: str = DEFAULT_GATE
+    llm: str | None = None
+    user: str = DEFAULT_USER
+
+    @classmethod
+    def read(
+        cls,
+        *,
+        db: str | None = None,
+        gate: str | None = None,
+        llm: str | None = None,
+        user: str | None = None,
+        environment: Mapping[str, str] = os.environ,
+    ) -> Settings:
+        """A flag that is given wins, then the environment, then the default."""
+        return cls(
+            db=db or environment.get("THYMUS_DB") or str(default_db()),
+            gate=gate or environment.get("THYMUS_GATE") or DEFAULT_GATE,
+            llm=llm or environment.get("THYMUS_LLM") or None,
+            user=user or environment.get("THYMUS_USER") or DEFAULT_USER,
+        )
+
+
+def default_db() -> Path:
+    """Where the command line keeps its memory when nobody says otherwise: the data folder of this account."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("thymus", appauthor=False)) / "memory.db"
+
+
+def now() -> datetime:
+    """The present moment, in UTC."""
+    return datetime.now(UTC)
+
+
+class LazyEmbedder:
+    """An embedder that is loaded when the first text comes, so that opening a guard costs nothing."""
+
+    def __init__(self, name: str) -> None:
+        self._asked = name
+        self._loaded: Embedder | None = None
+        self._lock = threading.Lock()
+
+    def _load(self) -> Embedder:
+        with self._lock:
+            if self._loaded is None:
+                from thymus.embed import get_embedder
+
+                self._loaded = get_embedder(self._asked)
+            return self._loaded
+
+    @property
+    def name(self) -> str:
+        """The name under which vectors are stored."""
+        return self._load().name
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        return self._load().dim
+
+    def embed(self, texts: Sequence[str], *, role: Literal["query", "passage"]) -> Matrix:
+        """Load if need be, then embed."""
+        return self._load().embed(texts, role=role)
+
+
+def open_store(path: str | os.PathLike[str] | None, embedder: Embedder) -> Store:
+    """Open (or create) the store that a path or URL names.
+
+    ``None`` and ``":memory:"`` keep everything in this process; ``*.json`` is a readable snapshot file; every other
+    path is a SQLite file.
+
+    :raises ConfigError: for a URL that no store serves.
+    :raises StoreError: where the file cannot be used; the message says what would help.
+    """
+    where = os.fspath(path) if path is not None else IN_MEMORY
+    made_for: dict[str, Any] = {"embedder": embedder.name, "dim": embedder.dim}
+    if where == IN_MEMORY:
+        from thymus.stores.memory import MemoryStore
+
+        return MemoryStore(**made_for)
+    if "://" in where:
+        scheme = where.split("://", 1)[0]
+        raise ConfigError(f"no store serves {scheme}:// yet: pass a file path (memory.db, memory.json) or ':memory:'")
+    if where.endswith(".json"):
+        from thymus.stores.jsonfile import JsonFileStore
+
+        return JsonFileStore(where, **made_for)
+    from thymus.stores.sqlite import SqliteStore
+
+    return SqliteStore(where, **made_for)
+
+
+def open_judge(judge: str | Judge, embedder: Embedder) -> Judge:
+    """The judge of that name, or the judge itself."""
+    if not isinstance(judge, str):
+        return judge
+    from thymus.judges import get_judge
+
+    return get_judge(judge, embedder=embedder)
+
+
+def open_extractor() -> Extractor:
+    """The extractor that needs no model."""
+    from thymus.extract import RuleExtractor
+
+    return RuleExtractor()

@@ -1,0 +1,215 @@
+"""What a recall shows: the context that the model answers from, and the notice that the user sees.
+
+All wording of labels and notices is here; no model words any of it. Under a disclosing gate a contested value never
+reaches the context, and each contested claim that bears on what was recalled is in the notice with its source (G3).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from thymus.core.beliefs import HELD_BACK, Belief, Status
+from thymus.core.claims import Kind, fold
+from thymus.core.policy import Policy, Showing
+from thymus.core.provenance import Source
+from thymus.core.quoting import carrier, contain, cut, name, one_line, quote, standing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOST_DISCLOSED: Final = 10
+"""Claims that a notice quotes one by one; past that a flood would bury the first, so the rest are counted and named."""
+_MOST_SOURCES: Final = 20
+
+_OPENING: Final = "I also have unconfirmed information that contradicts what I know."
+_OPENING_ALONE: Final = "I also have unconfirmed information that I have not used."
+_CLOSING: Final = "I have not used it. Tell me if it is right."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """A belief as users of the library see it.
+
+    :param contradicts: ids of the memories that it was contested against.
+    """
+
+    id: str
+    text: str
+    kind: Kind
+    status: Status
+    source: Source
+    lineage: tuple[Source, ...]
+    observed_at: datetime
+    contradicts: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, belief: Belief, contradicts: Sequence[str] = ()) -> Memory:
+        """The record of a belief."""
+        claim = belief.claim
+        return cls(
+            id=belief.id,
+            text=claim.text,
+            kind=claim.kind,
+            status=belief.status,
+            source=claim.source,
+            lineage=claim.lineage,
+            observed_at=claim.observed_at,
+            contradicts=tuple(contradicts),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record in JSON's types."""
+        return {
+            "id": self.id,
+            "text": self.text,
+            "kind": self.kind.value,
+            "status": self.status.value,
+            "source": self.source.key,
+            "assurance": self.source.assurance.name.lower(),
+            "derived_from": [source.key for source in self.lineage],
+            "observed_at": self.observed_at.isoformat(),
+            "contradicts": list(self.contradicts),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """The answer to a question.
+
+    :param context: what the model answers from; each outside claim is quoted and labelled with its source.
+    :param notice: what to show to the user as it stands; empty when nothing is contested.
+    :param memories: the records behind the context, best first.
+    :param contested: the records behind the notice, newest first.
+    """
+
+    context: str
+    notice: str
+    memories: tuple[Memory, ...]
+    contested: tuple[Memory, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The recall in JSON's types."""
+        return {
+            "context": self.context,
+            "notice": self.notice,
+            "memories": [memory.to_dict() for memory in self.memories],
+            "contested": [memory.to_dict() for memory in self.contested],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contest:
+    """A held-back belief and the beliefs that it was held back against."""
+
+    belief: Belief
+    rivals: tuple[Belief, ...] = ()
+
+
+def compose(policy: Policy, hits: Sequence[Belief], contests: Sequence[Contest]) -> Recall:
+    """Word the context and the notice.
+
+    :param hits: recalled beliefs, best first; only active ones are used.
+    :param contests: held-back beliefs that bear on the question or on a hit.
+    """
+    active = _within_slots(policy, _each_once([belief for belief in hits if belief.status is Status.ACTIVE]))
+    held = sorted(
+        (contest for contest in contests if contest.belief.status in HELD_BACK),
+        key=lambda contest: (-contest.belief.seq, contest.belief.id),
+    )
+    lines = [_line(policy, belief) for belief in active]
+    notice = ""
+    if policy.showing is Showing.PLAIN:
+        held = []
+    elif policy.showing is Showing.LABEL:
+        lines += [_line(policy, contest.belief) for contest in held]
+    else:
+        notice = word_notice(held)
+    return Recall(
+        context="\n".join(lines),
+        notice=notice,
+        memories=tuple(Memory.of(belief) for belief in active),
+        contested=tuple(Memory.of(c.belief, [rival.id for rival in c.rivals]) for c in held),
+    )
+
+
+def _each_once(beliefs: Sequence[Belief]) -> list[Belief]:
+    """Leave out a belief in the words of one that has more authority: agreement must not fill the context (G8)."""
+    leading: dict[str, Belief] = {}
+    for belief in beliefs:
+        words = fold(belief.claim.text)
+        if words not in leading or belief.claim.assurance > leading[words].claim.assurance:
+            leading[words] = belief
+    return [belief for belief in beliefs if leading[fold(belief.claim.text)] is belief]
+
+
+def _within_slots(policy: Policy, beliefs: Sequence[Belief]) -> list[Belief]:
+    if policy.outside_slots is None:
+        return list(beliefs)
+    outside = [belief.id for belief in beliefs if not belief.claim.from_user][: policy.outside_slots]
+    return [belief for belief in beliefs if belief.claim.from_user or belief.id in outside]
+
+
+def _line(policy: Policy, belief: Belief) -> str:
+    claim = belief.claim
+    if claim.from_user or policy.showing is Showing.PLAIN:
+        return f"- {cut(one_line(claim.text), 1_000)}"
+    label = [f"from {name(claim.source)}", standing(claim.source)]
+    if claim.lineage:
+        label.append("derived from " + ", ".join(sorted({name(source) for source in claim.lineage})[:5]))
+    if belief.status is not Status.ACTIVE:
+        label.append("contradicts another memory, unconfirmed")
+    label.append(claim.observed_at.date().isoformat())
+    return f"- {contain(claim.text)} ({'; '.join(label)})"
+
+
+def word_notice(contests: Sequence[Contest]) -> str:
+    """What the user is told about held-back claims; empty for none."""
+    if not contests:
+        return ""
+    told = [_disclosure(contest) for contest in contests[:MOST_DISCLOSED]]
+    if len(contests) == 1:
+        opening = _OPENING if contests[0].rivals else _OPENING_ALONE
+        return f"{opening} {told[0][0].upper()}{told[0][1:]} {_CLOSING}"
+    lines = [_OPENING, *(f"• {line[0].upper()}{line[1:]}" for line in told)]
+    rest = contests[MOST_DISCLOSED:]
+    if rest:
+        names = sorted({name(contest.belief.claim.source) for contest in rest})
+        more = f" and {len(names) - _MOST_SOURCES} other sources" if len(names) > _MOST_SOURCES else ""
+        lines.append(f"• {len(rest)} more such claims, from {', '.join(names[:_MOST_SOURCES])}{more}: see the inbox.")
+    return "\n".join([*lines, _CLOSING])
+
+
+def _disclosure(contest: Contest) -> str:
+    claim = contest.belief.claim
+    said = f"{carrier(claim.source)} said {quote(claim.text)} on {claim.observed_at.date().isoformat()}"
+    if claim.lineage:
+        said += f", derived from {', '.join(sorted({name(source) for source in claim.lineage})[:5])}"
+    if not contest.rivals:
+        return f"{said}."
+    rival = contest.rivals[0].claim
+    teller = "you told me" if rival.from_user else f"{carrier(rival.source)} said"
+    more = f" (and {len(contest.rivals) - 1} more)" if len(contest.rivals) > 1 else ""
+    return f"{said}; {teller} {quote(rival.text)}{more}."
+
+
+# Lines that only this module words. One that comes back as a message is an echo, whoever hands it in.
+_OWN_LINE = re.compile(
+    r"^[ \t]*(?:"
+    r"[-•][ \t]*“[^“”\n]*”[ \t]*\(from [^\n]*\)"
+    rf"|(?:{re.escape(_OPENING)}|{re.escape(_OPENING_ALONE)})[^\n]*"
+    r"|•[ \t][^\n]*(?: said “[^“”\n]*” on \d{4}-\d\d-\d\d[^\n]*| more such claims, from [^\n]*: see the inbox\.)"
+    rf"|{re.escape(_CLOSING)}"
+    r")[ \t]*$",
+    re.MULTILINE,
+)
+
+
+def mask_own_wording(text: str) -> str:
+    """The text with every line of a context label or notice blanked out, so that no echo is learned (G13).
+
+    Length and positions stay the same, so spans found in the result hold for the text itself.
+    """
+    return _OWN_LINE.sub(lambda match: " " * len(match[0]), text)

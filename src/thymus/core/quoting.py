@@ -1,0 +1,99 @@
+"""Making a sender's words safe to show: on one line, inside quotes they cannot close, with links that do not work.
+
+What a sender wrote is data. In the model's context it is contained (one line, closed quotes, cut), and its identifiers
+stay to the letter. In front of the user it is also defanged, so that a notice cannot be used to phish.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from thymus.core.provenance import UNPRINTABLE, USER, Assurance
+
+if TYPE_CHECKING:
+    from thymus.core.provenance import Source
+
+LONGEST_QUOTE: Final = 240
+LONGEST_LINE: Final = 1_000
+LONGEST_NAME: Final = 80
+
+# Quotation marks would close our quotes; < > and ` open markup in terminals, browsers and Markdown.
+_OURS = str.maketrans({"“": "'", "”": "'", "„": "'", "‟": "'", '"': "'", "«": "'", "»": "'", "＂": "'"})
+_MARKUP = str.maketrans({"<": "‹", ">": "›", "`": "'", "*": "∗", "_": "_", "\\": "/"})
+_SCHEME = re.compile(r"(?i)\b(h)tt(ps?)(\s*:\s*/)|\b(ftp|file|javascript|data|mailto|tel|sms)(\s*:)")
+_HOST_DOT = re.compile(r"(?<=[\w-])[.。．｡](?=[^\W\d_][\w-]*)")
+_NAME_MARKS = str.maketrans({"(": "[", ")": "]", "“": "'", "”": "'", '"': "'", "<": "‹", ">": "›", "`": "'"})
+
+
+def one_line(text: str) -> str:
+    """The text on one line, without control, bidi and zero-width characters."""
+    return " ".join(UNPRINTABLE.sub(_blank, text).split())
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " if match[0].isspace() or match[0] in "\x00\x85\u2028\u2029" else ""
+
+
+def cut(text: str, longest: int) -> str:
+    """The text, shortened at a word where it is longer than ``longest`` characters."""
+    if len(text) <= longest:
+        return text
+    head = text[: longest - 1]
+    at_word = head.rsplit(" ", 1)[0]
+    return (at_word if len(at_word) > longest // 2 else head).rstrip() + "…"
+
+
+def defang(text: str) -> str:
+    """Break links so that no reader, terminal or mail program makes them clickable (``hxxps://evil[.]example``)."""
+    text = _SCHEME.sub(lambda m: f"{m[1]}xx{m[2]}{m[3]}" if m[1] else f"{m[4]}[:]", text)
+    return _HOST_DOT.sub("[.]", text)
+
+
+def contain(text: str) -> str:
+    """A sender's words inside our quotes, for the model: identifiers unchanged."""
+    return f"“{cut(one_line(text), LONGEST_LINE).translate(_OURS)}”"
+
+
+def quote(text: str) -> str:
+    """A sender's words inside our quotes, for the user: cut and defanged."""
+    return f"“{defang(cut(one_line(text), LONGEST_QUOTE)).translate(_OURS).translate(_MARKUP)}”"
+
+
+def name(source: Source) -> str:
+    """A source as users and models see it; an identity cannot pose as our wording."""
+    shown = cut(one_line(source.key), LONGEST_NAME).translate(_NAME_MARKS)
+    return f"“{shown}”" if " " in shown else shown
+
+
+def standing(source: Source) -> str:
+    """In words, how the identity of a source is known."""
+    if source.channel == USER and not source.identity:
+        return "the user" if source.is_user else "says it is the user, unverified"
+    return {
+        Assurance.REPORTED: "reported by a model",
+        Assurance.CLAIMED: "unverified sender",
+        Assurance.AUTHENTICATED: "verified sender",
+    }[source.assurance]
+
+
+_CARRIER: Final = {
+    "email": "an e-mail from",
+    "sms": "a text message from",
+    "chat": "a chat message from",
+    "web": "a web page at",
+    "tool": "a tool result of",
+    "doc": "a document,",
+    "user": "another person,",
+    "assistant": "an assistant,",
+}
+
+
+def carrier(source: Source) -> str:
+    """``an e-mail from email:a@b.example (unverified sender)``."""
+    if source.names_user:
+        return f"a message under your name ({standing(source)})" if not source.is_user else "you"
+    if not source.identity:
+        anonymous = _CARRIER.get(source.channel, "a message from").rsplit(" ", 1)[0].rstrip(",")
+        return f"{anonymous} ({name(source)}, {standing(source)})"
+    return f"{_CARRIER.get(source.channel, 'a message from')} {name(source)} ({standing(source)})"

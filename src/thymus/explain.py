@@ -1,0 +1,69 @@
+"""Why a memory stands as it does, told from the ledger: the words come from the rules themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thymus.core.beliefs import Belief, Edge, Status
+from thymus.core.disclose import Memory
+from thymus.core.gates import GATES
+from thymus.core.policy import Policy
+from thymus.core.quoting import carrier, quote
+from thymus.core.relations import CONFIRMED, DETECTED
+from thymus.records import Explanation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from thymus.records import Event
+
+_USER_ACTS = {
+    "user-decided": "the user settled it",
+    "user-forgot": "the user had it erased",
+    "user-revoked": "the user revoked a source, and the history was told again without it",
+    "user-undid": "the user undid an act, and the history was told again without it",
+    "scope-too-busy": "others kept writing, so it went the careful way",
+}
+
+
+def explain(
+    belief: Belief, history: Sequence[Event], edges: Sequence[Edge], others: Mapping[str, Belief], *, policy: Policy
+) -> Explanation:
+    """Tell a memory's story.
+
+    :param edges: its judged pairs; ``others`` are the beliefs on their other side.
+    :param policy: where a rule's words come from if no named gate has the rule.
+    """
+    claim = belief.claim
+    teller = "You" if claim.from_user else carrier(claim.source)
+    said = f"{teller[0].upper()}{teller[1:]} said {quote(claim.text)} on {claim.observed_at.date().isoformat()}"
+    lines = [f"{said} ({claim.kind.value.replace('_', ' ')})."]
+    if claim.lineage:
+        lines.append(f"It was derived from {', '.join(carrier(source) for source in claim.lineage)}.")
+    words = {rule.name: rule.because for gate in (*GATES.values(), policy) for rule in gate.rules}
+    for event in history:
+        for change in event.changes:
+            rules = [f"{words.get(rule) or _USER_ACTS.get(rule, rule)} [{rule}]" for rule in change.rules]
+            why = "; ".join(rules) or "no rule holds it back"
+            moved = change.after.value if change.before is None else f"{change.before.value} → {change.after.value}"
+            lines.append(f"#{event.seq} {event.at.date().isoformat()} {moved}: {why}.")
+    for edge in edges:
+        other = others.get(edge.rival if edge.claim == belief.id else edge.claim)
+        if other is not None:
+            lines.append(f"The judge compared it with {_named(other)}: {_seen(edge)}.")
+    contradicts = [edge.rival for edge in edges if edge.claim == belief.id and edge.relation.detected]
+    return Explanation(memory=Memory.of(belief, contradicts), lines=tuple(lines))
+
+
+def _named(belief: Belief) -> str:
+    gone = "" if belief.status is Status.ACTIVE else f", {belief.status.value}"
+    return f"{quote(belief.claim.text)} ({belief.id}{gone})"
+
+
+def _seen(edge: Edge) -> str:
+    relation = edge.relation
+    sure = "confirmed" if relation.confirmed else "detected" if relation.detected else "not detected"
+    bound = CONFIRMED if relation.confirmed else DETECTED
+    answer = f"{relation.label.value} ({relation.confidence:.2f}); contradiction {sure} at {relation.contradiction:.2f}"
+    because = f"; {relation.because}" if relation.because else ""
+    return f"{answer} against a threshold of {bound:.2f}, by {relation.judge or 'a judge'}{because}"

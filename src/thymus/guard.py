@@ -1,0 +1,373 @@
+"""``MemoryGuard``: the enforcement point. It gathers what a decision needs, asks ``core`` and commits the answer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from thymus import amendments, config, retrieval
+from thymus.core.beliefs import HELD_BACK, Act, Belief, Cause, Change, Revision, Status
+from thymus.core.claims import Scope
+from thymus.core.disclose import Memory, Recall
+from thymus.core.gates import DEFAULT_GATE, get_gate
+from thymus.core.policy import Policy
+from thymus.core.provenance import Source, lineage_of
+from thymus.core.replay import Revocation
+from thymus.errors import InputError, MemoryNotFoundError
+from thymus.intake import Message, Parts, Prepared, prepare
+from thymus.ports import Verification
+from thymus.records import Event, Explanation, SourceRecord, Written
+from thymus.settlement import settle
+
+if TYPE_CHECKING:
+    import os
+    from types import TracebackType
+
+    from thymus.ports import Clock, Embedder, Extractor, Judge, Store
+
+LONGEST_MESSAGE: Final = 10_000_000
+"""Characters. A longer message is refused rather than cut: nothing of it would be lost unseen."""
+BATCH: Final = 64
+"""Messages that ``remember_many`` extracts and embeds at once."""
+
+
+class MemoryGuard:
+    """The long-term memory of one user, guarded.
+
+    Keeps every claim, decides by provenance what the model may see, and tells the user about the rest. Needs no key, no
+    network and no model server. Safe to use from several threads and, on a file, from several processes.
+
+    :param path: ``"memory.db"`` (SQLite), ``"memory.json"`` (a readable snapshot), ``":memory:"`` or ``None`` (gone
+        when the process ends).
+    :param gate: the name of a gate (``thymus.GATES``) or a ``Policy`` of your own.
+    :param llm: a model that judges instead of the bundled one.
+    :param user_id: whose memory it is; two users never see each other's.
+    :param tenant: whose user it is, where one store serves several organisations.
+    :param judge, embedder: by name, or an object that fits ``thymus.ports``.
+    :raises ThymusError: each subclass says what would help.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        llm: str | None = None,
+        gate: str | Policy = DEFAULT_GATE,
+        user_id: str = config.DEFAULT_USER,
+        tenant: str = config.DEFAULT_TENANT,
+        judge: str | Judge | None = None,
+        embedder: str | Embedder = config.DEFAULT_EMBEDDER,
+        extractor: Extractor | None = None,
+        store: Store | None = None,
+        clock: Clock = config.now,
+    ) -> None:
+        self.policy = get_gate(gate)
+        self._scope = Scope(tenant=_named(tenant, "tenant"), user=_named(user_id, "user_id"))
+        embeds = config.LazyEmbedder(embedder) if isinstance(embedder, str) else embedder
+        self._parts = Parts(
+            judge=config.open_judge(judge or llm or config.DEFAULT_JUDGE, embeds),
+            store=store or config.open_store(path, embeds),
+            extractor=extractor or config.open_extractor(),
+            embedder=embeds,
+            clock=clock,
+        )
+        self._writing = threading.RLock()
+
+    def for_user(self, user_id: str) -> Self:
+        """A guard for another user over the same store, judge and gate. Closing either closes the store."""
+        other = object.__new__(type(self))
+        other.policy = self.policy
+        other._scope = Scope(tenant=self._scope.tenant, user=_named(user_id, "user_id"))
+        other._parts = self._parts
+        other._writing = threading.RLock()
+        return other
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the store; closing twice is fine."""
+        self._parts.store.close()
+
+    @property
+    def user_id(self) -> str:
+        """Whose memory this is."""
+        return self._scope.user
+
+    # Writing
+
+    def remember(
+        self,
+        text: str,
+        *,
+        source: str | Source = "user",
+        authenticated: bool | None = None,
+        observed_at: datetime | None = None,
+        derived_from: Iterable[str | Source | Memory] = (),
+        message_id: str | None = None,
+    ) -> Written:
+        """Learn from a message.
+
+        :param source: who said it: ``"user"``, ``"email:a@b.example"``, ``"tool:calendar"``, ``"web:shop.example"``,
+            ``"user:ravi"`` for another person, or a ``Source``.
+        :param authenticated: whether you verified that it is that identity; it never says that it is true.
+        :param observed_at: when it was said or arrived; a time without zone is taken as UTC. Now, by default.
+        :param derived_from: memories (or their ids) and sources that it was made from, as a summary is: it then has no
+            more authority than the weakest of them.
+        :param message_id: the channel's own id of the message; the same message changes nothing a second time.
+        :raises InputError, SourceError, StoreError: nothing was learned; the message says what would help.
+        """
+        message = self._message(text, source, authenticated, observed_at, derived_from, message_id)
+        return self._settle(prepare(self._parts, [message]))[0]
+
+    def remember_many(self, messages: Iterable[Message]) -> Iterator[Written]:
+        """Learn from a stream of messages, faster than one by one; one result a message, in order.
+
+        Memory use does not grow with the stream. A result that was yielded is on disk.
+        """
+        stream = iter(messages)
+        while batch := list(islice(stream, BATCH)):
+            with self._parts.store.bulk():
+                written = self._settle(prepare(self._parts, batch))
+            yield from written
+
+    def _settle(self, prepared: Sequence[Prepared]) -> list[Written]:
+        with self._writing:
+            return [settle(self._parts, self.policy, self._scope, one) for one in prepared]
+
+    def _message(
+        self,
+        text: str,
+        source: str | Source,
+        authenticated: bool | None,
+        observed_at: datetime | None,
+        derived_from: Iterable[str | Source | Memory],
+        message_id: str | None,
+    ) -> Message:
+        return Message(
+            text=_text(text, "message"),
+            source=Source.parse(source, authenticated=authenticated, user_id=self._scope.user),
+            lineage=self._lineage(derived_from),
+            observed_at=_zoned(observed_at),
+            message_id=message_id,
+        )
+
+    def _lineage(self, derived_from: Iterable[str | Source | Memory]) -> tuple[Source, ...]:
+        if isinstance(derived_from, (str, Source, Memory)):
+            derived_from = (derived_from,)
+        inputs: list[tuple[Source, tuple[Source, ...]]] = []
+        for given in derived_from:
+            if isinstance(given, Memory):
+                inputs.append((given.source, given.lineage))
+            elif isinstance(given, str) and given.startswith("m_"):
+                claim = self._belief(given).claim
+                inputs.append((claim.source, claim.lineage))
+            else:
+                inputs.append((Source.parse(given, user_id=self._scope.user), ()))
+        return lineage_of(inputs)
+
+    # Reading
+
+    def recall(self, question: str, *, k: int = 8) -> Recall:
+        """Find what bears on a question.
+
+        :param k: how many memories the context may hold.
+        :returns: ``context`` for the model, ``notice`` for the user, and the records behind both.
+        """
+        question = _text(question, "question")
+        if k < 1:
+            raise InputError("k is how many memories the context may hold: give 1 or more")
+        return retrieval.recall(self._parts, self.policy, self._scope, question, k)
+
+    def inbox(self, *, limit: int | None = None) -> list[Memory]:
+        """Contested and quarantined claims, newest first; each says which memories it was held back against."""
+        held = self._parts.store.beliefs(self._scope, statuses=HELD_BACK, newest_first=True, limit=limit)
+        return self._records(held)
+
+    def _records(self, beliefs: Sequence[Belief]) -> list[Memory]:
+        return retrieval.records(self._parts.store, self._scope, beliefs)
+
+    def memories(self, *, status: Status | None = Status.ACTIVE, limit: int | None = None) -> list[Memory]:
+        """The memories of a status (``None`` for all), newest first."""
+        statuses = None if status is None else frozenset({Status(status)})
+        return self._records(self._parts.store.beliefs(self._scope, statuses=statuses, newest_first=True, limit=limit))
+
+    def get(self, memory_id: str) -> Memory:
+        """One memory.
+
+        :raises MemoryNotFoundError: where this user has none of that id.
+        """
+        return self._records([self._belief(memory_id)])[0]
+
+    def _belief(self, memory_id: str) -> Belief:
+        found = self._parts.store.get(self._scope, [memory_id]).get(memory_id)
+        if found is None:
+            raise MemoryNotFoundError(
+                f"user {self._scope.user!r} has no memory {memory_id[:80]!r}: memories() and inbox() give the ids"
+            )
+        return found
+
+    # The user's decisions
+
+    def resolve(self, memory_id: str, accept: bool) -> Event:
+        """Settle a held-back claim as the user decided.
+
+        Accepting makes it active and supersedes the memories that it contradicts; declining rejects it.
+        """
+        with self._writing:
+            changes = amendments.resolve(self._parts.store, self._scope, self._belief(memory_id), accept=accept)
+            return self._commit(Act.RESOLVE, changes, note={"memory": memory_id, "accept": str(accept).lower()})
+
+    def forget(self, memory_id: str) -> Event:
+        """Erase a memory: its text is gone from everything that is kept, an empty ledger entry stays. Not undoable."""
+        with self._writing:
+            belief = self._belief(memory_id)
+            change = Change(
+                belief=memory_id,
+                before=belief.status,
+                cause=Cause.RETRACT,
+                after=Status.RETRACTED,
+                rules=("user-forgot",),
+            )
+            return self._commit(Act.FORGET, [change], note={"memory": memory_id}, erase=(memory_id,))
+
+    def revoke(self, source: str | Source, *, since: datetime | None = None) -> Event:
+        """Make it as if a source had never spoken: what it said, or had a part in, is retracted, and what it had held
+        back or superseded stands again.
+
+        :param since: only from this time on (a mailbox that was taken over for an hour).
+        """
+        revoked = Source.parse(source, user_id=self._scope.user)
+        if revoked.names_user:
+            raise InputError("the user cannot be revoked: forget(memory_id) erases one of the user's own memories")
+        since = _zoned(since)
+        note = {"source": revoked.key, **({"since": since.isoformat()} if since else {})}
+        with self._writing:
+            changes = amendments.revoke(
+                self._parts.store, self.policy, self._scope, Revocation(source=revoked.key, since=since)
+            )
+            return self._commit(Act.REVOKE, changes, note=note)
+
+    def undo(self, seq: int) -> Event:
+        """Make it as if an act (a ``seq`` from ``history``) had not been done: a resolve, revoke, remember or undo.
+
+        Forgetting cannot be undone: the text is gone.
+        """
+        with self._writing:
+            changes = amendments.undo(self._parts.store, self.policy, self._scope, seq)
+            return self._commit(Act.UNDO, changes, note={"act": str(seq)})
+
+    def _commit(
+        self, act: Act, changes: Sequence[Change], *, note: dict[str, str], erase: tuple[str, ...] = ()
+    ) -> Event:
+        at = self._parts.clock()
+        revision = Revision(scope=self._scope, act=act, at=at, changes=tuple(changes), note=note, erase=erase)
+        seq = self._parts.store.commit(revision)
+        return Event(seq=seq, at=at, act=act, changes=tuple(changes), note=note)
+
+    # Accounts
+
+    def history(self, memory_id: str) -> list[Event]:
+        """Every act that changed this memory, oldest first."""
+        self._belief(memory_id)
+        return [
+            Event(
+                seq=entry.seq,
+                at=entry.at,
+                act=entry.act,
+                changes=tuple(change for change in entry.changes if change.belief == memory_id),
+                note=entry.note,
+            )
+            for entry in self._parts.store.entries(self._scope, belief_id=memory_id)
+        ]
+
+    def explain(self, memory_id: str) -> Explanation:
+        """Why a memory stands as it does, from the rules that decided and what the judge saw."""
+        from thymus.explain import explain
+
+        belief = self._belief(memory_id)
+        edges = self._parts.store.edges(self._scope, [memory_id])
+        others = self._parts.store.get(
+            self._scope, list({id_ for e in edges for id_ in (e.claim, e.rival)} - {memory_id})
+        )
+        return explain(belief, self.history(memory_id), edges, others, policy=self.policy)
+
+    def sources(self) -> list[SourceRecord]:
+        """Who has asserted what: one record a source, by the number of its memories."""
+        found: dict[str, list[Belief]] = {}
+        for belief in self._parts.store.beliefs(self._scope):
+            found.setdefault(belief.claim.source.key, []).append(belief)
+        records = [
+            SourceRecord(
+                source=key,
+                assurance=max(belief.claim.source.assurance for belief in beliefs).name.lower(),
+                first=min(belief.claim.observed_at for belief in beliefs),
+                last=max(belief.claim.observed_at for belief in beliefs),
+                counts={status: sum(belief.status is status for belief in beliefs) for status in Status},
+            )
+            for key, beliefs in found.items()
+        ]
+        return sorted(records, key=lambda record: (-sum(record.counts.values()), record.source))
+
+    def export(self) -> dict[str, Any]:
+        """Everything that is kept for this user, in JSON's types."""
+        store, scope = self._parts.store, self._scope
+        beliefs = store.beliefs(scope)
+        return {
+            "tenant": scope.tenant,
+            "user": scope.user,
+            "gate": self.policy.name,
+            "memories": [
+                memory.to_dict() | {"evidence": belief.claim.evidence_id, "span": list(belief.claim.span)}
+                for belief, memory in zip(beliefs, self._records(beliefs), strict=True)
+            ],
+            "history": [
+                Event(seq=e.seq, at=e.at, act=e.act, changes=e.changes, note=e.note).to_dict()
+                for e in store.entries(scope)
+            ],
+        }
+
+    def verify(self) -> Verification:
+        """Check the whole store, every user's part of it: ``problems`` names each changed, missing or reordered row."""
+        return self._parts.store.verify()
+
+
+def _named(given: object, what: str) -> str:
+    if not isinstance(given, str) or not given.strip() or len(given) > 200:
+        raise InputError(f"{what} is a name of 1 to 200 characters")
+    return _well_formed(given.strip())
+
+
+def _text(given: object, what: str) -> str:
+    if isinstance(given, (bytes, bytearray)):
+        raise InputError(f"a {what} is text: decode the bytes first, or let `thymus ingest` read the file")
+    if not isinstance(given, str):
+        raise InputError(f"a {what} is text, not {type(given).__name__}")
+    if not given.strip():
+        raise InputError(f"the {what} is empty: nothing was done")
+    if len(given) > LONGEST_MESSAGE:
+        raise InputError(
+            f"the {what} has {len(given):,} characters; the limit is {LONGEST_MESSAGE:,}: hand it in in parts"
+        )
+    return _well_formed(given)
+
+
+def _well_formed(text: str) -> str:
+    """The text with lone surrogates, which no file or index can hold, replaced."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _zoned(at: object) -> datetime | None:
+    if at is None:
+        return None
+    if not isinstance(at, datetime):
+        raise InputError(f"a time is a datetime, not {type(at).__name__}")
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)

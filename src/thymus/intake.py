@@ -1,0 +1,120 @@
+"""From messages to claims: extract, embed and classify. Needs no store, so many messages are prepared at once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from thymus.core.claims import Claim, Kind, fold
+from thymus.core.disclose import mask_own_wording
+from thymus.core.provenance import Source
+from thymus.ports import Clock, Embedder, Extractor, Judge, Statement, Store, Vector
+
+if TYPE_CHECKING:
+    from thymus.ports import Passage
+
+_log = logging.getLogger("thymus")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The adapters that a guard works with."""
+
+    store: Store
+    judge: Judge
+    extractor: Extractor
+    embedder: Embedder
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message with everything the host application knows about it.
+
+    :param message_id: what the channel itself calls it (a Message-ID); with it, or with ``observed_at``, the same text
+        from the same source is a new message where these differ.
+    """
+
+    text: str
+    source: Source
+    lineage: tuple[Source, ...] = ()
+    observed_at: datetime | None = None
+    message_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A claim that is ready to be decided on."""
+
+    claim: Claim
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A message with its claims. The evidence id is settled later: it depends on what the store holds."""
+
+    message: Message
+    at: datetime
+    drafts: tuple[Draft, ...]
+
+
+def prepare(parts: Parts, messages: Sequence[Message]) -> list[Prepared]:
+    """Extract, embed and classify: one batch for the embedder and one for the judge."""
+    at = parts.clock()
+    found: list[list[Passage]] = [_passages(parts.extractor, message) for message in messages]
+    texts = [passage.text for passages in found for passage in passages]
+    vectors = iter(parts.embedder.embed(texts, role="passage") if texts else ())
+    statements = [
+        Statement(
+            text=passage.text, speaker=message.source, observed_at=message.observed_at or at, vector=next(vectors)
+        )
+        for message, passages in zip(messages, found, strict=True)
+        for passage in passages
+    ]
+    kinds = iter(_classify(parts.judge, statements))
+    ready = iter(statements)
+    prepared = []
+    for message, passages in zip(messages, found, strict=True):
+        drafts = []
+        for passage in passages:
+            statement, kind = next(ready), next(kinds)
+            if kind is not Kind.NOT_A_CLAIM and statement.vector is not None:
+                claim = Claim(
+                    text=passage.text,
+                    kind=kind,
+                    evidence_id="",
+                    span=passage.span,
+                    source=message.source,
+                    lineage=message.lineage,
+                    observed_at=message.observed_at or at,
+                )
+                drafts.append(Draft(claim=claim, vector=statement.vector))
+        prepared.append(Prepared(message=message, at=at, drafts=tuple(drafts)))
+    return prepared
+
+
+def _passages(extractor: Extractor, message: Message) -> list[Passage]:
+    """What the message states, each wording once, without anything that a recall worded (G13)."""
+    text = mask_own_wording(message.text)
+    once = {fold(passage.text): passage for passage in reversed(extractor.extract(text, source=message.source))}
+    return sorted(once.values(), key=lambda passage: passage.span)
+
+
+def _classify(judge: Judge, statements: Sequence[Statement]) -> list[Kind]:
+    """The kinds, from the typed rules where the judge fails: a message is never lost for want of a judge."""
+    if not statements:
+        return []
+    try:
+        kinds = judge.classify(statements)
+        if len(kinds) == len(statements):
+            return [Kind(kind) for kind in kinds]
+        _log.warning("judge %s gave %d kinds for %d statements", judge.name, len(kinds), len(statements))
+    except Exception:  # noqa: BLE001  (whatever a judge does, no message is lost)
+        _log.warning("judge %s could not classify", judge.name, exc_info=True)
+    from thymus.judges import get_judge
+
+    return get_judge("typed").classify(statements)

@@ -1,0 +1,137 @@
+"""What the guard's methods return."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from thymus.core.beliefs import Act, Change, Status
+from thymus.core.disclose import Memory
+from thymus.core.policy import Effect
+
+
+class Outcome(StrEnum):
+    """What became of a message, or of one of its claims."""
+
+    ADMITTED = "admitted"
+    REPLACED = "replaced"
+    CONTESTED = "contested"
+    QUARANTINED = "quarantined"
+    REJECTED = "rejected"
+
+    @classmethod
+    def of(cls, effect: Effect) -> Outcome:
+        """The word for an effect."""
+        return cls(effect.past)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What ``remember`` did.
+
+    :param effect: the outcome that matters most to the user: held back before replaced before admitted; ``rejected``
+        only where nothing else happened.
+    :param reasons: names of the rules that determined it, or ``no-claim`` (the message states nothing) or
+        ``already-known`` (an echo or a repetition: nothing changed).
+    :param memories: one record a claim, in the order of the message.
+    :param outcomes: what became of each claim, in the same order.
+    :param replaced: ids of the memories that were superseded.
+    """
+
+    effect: Outcome
+    reasons: tuple[str, ...]
+    memories: tuple[Memory, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    replaced: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record in JSON's types."""
+        return {
+            "effect": self.effect.value,
+            "reasons": list(self.reasons),
+            "memories": [
+                {**memory.to_dict(), "outcome": outcome.value}
+                for memory, outcome in zip(self.memories, self.outcomes, strict=True)
+            ],
+            "replaced": list(self.replaced),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One act in the history: who did what, and each status that it changed.
+
+    :param seq: its row in the ledger; ``undo`` takes it.
+    """
+
+    seq: int
+    at: datetime
+    act: Act
+    changes: tuple[Change, ...]
+    note: Mapping[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event in JSON's types."""
+        return {
+            "seq": self.seq,
+            "at": self.at.isoformat(),
+            "act": self.act.value,
+            "note": dict(self.note),
+            "changes": [
+                {
+                    "memory": change.belief,
+                    "before": change.before and change.before.value,
+                    "after": change.after.value,
+                    "cause": change.cause.value,
+                    "rules": list(change.rules),
+                    "by": list(change.by),
+                }
+                for change in self.changes
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a memory stands as it does; ``str()`` gives the lines.
+
+    :param lines: what was said by whom, what was decided by which rules, what the judge saw, what happened since.
+    """
+
+    memory: Memory
+    lines: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation in JSON's types."""
+        return {"memory": self.memory.to_dict(), "lines": list(self.lines)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRecord:
+    """What one source has asserted.
+
+    :param assurance: the best assurance that it ever had.
+    :param counts: how many of its memories stand at each status.
+    """
+
+    source: str
+    assurance: str
+    first: datetime
+    last: datetime
+    counts: Mapping[Status, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record in JSON's types."""
+        return {
+            "source": self.source,
+            "assurance": self.assurance,
+            "first": self.first.isoformat(),
+            "last": self.last.isoformat(),
+            **{status.value: self.counts.get(status, 0) for status in Status},
+        }
