@@ -1,10 +1,45 @@
+# Two commands are all a newcomer needs: `make demo` and `make test`. Each sets itself up, with Python 3.11+ and make alone.
 .DEFAULT_GOAL := help
-PY := .venv/bin/python
-STAMP := .venv/.ready
+.PHONY: help setup demo test check lint types dev-eval perf thorough clean
 
-$(STAMP): requirements.lock pyproject.toml
-	python3 -m venv .venv
-	$(PY) -m pip install --quiet --disable-pip-version-check uv
-	.venv/bin/uv pip install --quiet --python $(PY) -r requirements.lock
-	.venv/bin/uv pip install --quiet --python $(PY) --no-deps -e .
+PYTHON ?= python3
+PY := .venv/bin/python
+READY := .venv/.ready
+
+help: ## show what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Thymus needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
+	@echo "Setting up .venv (once; about a minute) ..."
+	@$(PYTHON) -m venv .venv || { echo "Python cannot make a virtual environment: on Debian and Ubuntu, install python3-venv."; exit 1; }
+	@$(PY) -m pip install --quiet --disable-pip-version-check uv
+	@.venv/bin/uv pip install --quiet --python $(PY) -r requirements.lock
+	@.venv/bin/uv pip install --quiet --python $(PY) --no-deps -e .
 	@touch $@
+
+setup: $(READY) ## make .venv with everything in it
+
+demo: $(READY) ## the story of a user, a courier and an attacker, on the real thing
+	@.venv/bin/thymus demo
+
+check: $(READY) ## style, layers and types
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/lint-imports
+	@.venv/bin/mypy
+
+test: check ## everything that must pass: style, layers, types, tests
+	@.venv/bin/pytest -n 2 --dist loadgroup
+
+thorough: $(READY) ## the guarantees with 1,000 examples each, and 200 kills of a writer
+	@HYPOTHESIS_PROFILE=thorough THYMUS_KILLS=200 .venv/bin/pytest -n 2 --dist loadgroup tests/guarantees tests/conformance
+
+dev-eval: $(READY) ## the figures of pairs, claims, families and recall on ../shared/data/dev
+	@$(PY) -m dev_eval
+
+perf: $(READY) ## speed and size beside a named baseline, as a table and as JSON in perf/results
+	@$(PY) -m perf
+
+clean: ## remove what these targets made
+	@rm -rf .venv .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache perf/results dist build

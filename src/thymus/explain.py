@@ -40,7 +40,7 @@ def explain(
     lines = [f"{said} ({claim.kind.value.replace('_', ' ')})."]
     if claim.lineage:
         lines.append(f"It was derived from {', '.join(carrier(source) for source in claim.lineage)}.")
-    words = {rule.name: rule.because for gate in (*GATES.values(), policy) for rule in gate.rules}
+    words = {rule.name: rule.when.says for gate in (*GATES.values(), policy) for rule in gate.rules}
     for event in history:
         for change in event.changes:
             rules = [f"{words.get(rule) or _USER_ACTS.get(rule, rule)} [{rule}]" for rule in change.rules]

@@ -101,7 +101,7 @@ def _passages(extractor: Extractor, message: Message) -> list[Passage]:
     """What the message states, each wording once, without anything that a recall worded (G13)."""
     text = mask_own_wording(message.text)
     once = {fold(passage.text): passage for passage in reversed(extractor.extract(text, source=message.source))}
-    return sorted(once.values(), key=lambda passage: passage.span)
+    return sorted((passage for said, passage in once.items() if said), key=lambda passage: passage.span)
 
 
 def _classify(judge: Judge, statements: Sequence[Statement]) -> list[Kind]:

@@ -61,9 +61,12 @@ def _either_way(edge: Edge) -> Iterator[tuple[str, str]]:
 
 
 def records(store: Store, scope: Scope, beliefs: Sequence[Belief]) -> list[Memory]:
-    """The beliefs as users see them, each with the ids of the memories that it seems to contradict."""
+    """The beliefs as users see them; a held-back one with the ids of the active memories that it seems to contradict."""
+    held = {belief.id for belief in beliefs if belief.status in HELD_BACK}
+    edges = [edge for edge in store.edges(scope, list(held)) if edge.claim in held and edge.relation.detected]
+    rivals = store.get(scope, list({edge.rival for edge in edges}))
     against: dict[str, list[str]] = {}
-    for edge in store.edges(scope, [belief.id for belief in beliefs if belief.status in HELD_BACK]):
-        if edge.relation.detected:
+    for edge in edges:
+        if rivals[edge.rival].status is Status.ACTIVE:
             against.setdefault(edge.claim, []).append(edge.rival)
     return [Memory.of(belief, against.get(belief.id, ())) for belief in beliefs]

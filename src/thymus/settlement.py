@@ -50,7 +50,7 @@ def settle(parts: Parts, policy: Policy, scope: Scope, prepared: Prepared) -> Wr
         return Written(effect=Outcome.REJECTED, reasons=("no-claim",))
     evidence, known = _evidence(parts.store, scope, prepared)
     if known:
-        return _already_known([(belief, belief) for belief in known])
+        return _already_known(known)
     for attempt in range(ATTEMPTS + 1):
         last = attempt == ATTEMPTS
         if attempt:
@@ -106,8 +106,7 @@ def _digest(prefix: str, *parts: Any) -> str:
     return f"{prefix}_{hashlib.blake2b(packed, digest_size=8).hexdigest()}"
 
 
-def _already_known(pairs: Sequence[tuple[Belief, Belief]]) -> Written:
-    beliefs = [known for _, known in pairs]
+def _already_known(beliefs: Sequence[Belief]) -> Written:
     outcomes = tuple(_STANDING.get(belief.status, Outcome.REJECTED) for belief in beliefs)
     return Written(
         effect=_overall(outcomes),

@@ -57,7 +57,7 @@ def contain(text: str) -> str:
 
 def quote(text: str) -> str:
     """A sender's words inside our quotes, for the user: cut and defanged."""
-    return f"“{defang(cut(one_line(text), LONGEST_QUOTE)).translate(_OURS).translate(_MARKUP)}”"
+    return f"“{defang(cut(one_line(text), LONGEST_QUOTE)).translate(_OURS).translate(_MARKUP).removesuffix('.')}”"
 
 
 def name(source: Source) -> str:
@@ -78,22 +78,24 @@ def standing(source: Source) -> str:
 
 
 _CARRIER: Final = {
-    "email": "an e-mail from",
-    "sms": "a text message from",
-    "chat": "a chat message from",
-    "web": "a web page at",
-    "tool": "a tool result of",
-    "doc": "a document,",
-    "user": "another person,",
-    "assistant": "an assistant,",
+    "email": ("an e-mail", "from"),
+    "sms": ("a text message", "from"),
+    "chat": ("a chat message", "from"),
+    "web": ("a web page", "at"),
+    "tool": ("a result", "of"),
+    "doc": ("a document,", ""),
+    "user": ("another person,", ""),
+    "assistant": ("an assistant,", ""),
 }
 
 
 def carrier(source: Source) -> str:
     """``an e-mail from email:a@b.example (unverified sender)``."""
+    if source.is_user:
+        return "you"
     if source.names_user:
-        return f"a message under your name ({standing(source)})" if not source.is_user else "you"
-    if not source.identity:
-        anonymous = _CARRIER.get(source.channel, "a message from").rsplit(" ", 1)[0].rstrip(",")
-        return f"{anonymous} ({name(source)}, {standing(source)})"
-    return f"{_CARRIER.get(source.channel, 'a message from')} {name(source)} ({standing(source)})"
+        return f"a message under your name ({standing(source)})"
+    what, by = _CARRIER.get(source.channel, ("a message", "from"))
+    if source.anonymous:
+        return f"{what.rstrip(',')} ({name(source)}, {standing(source)})"
+    return f"{' '.join(filter(None, (what, by, name(source))))} ({standing(source)})"
