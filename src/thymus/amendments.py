@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from thymus.core.beliefs import HELD_BACK, Act, Belief, Cause, Change, Edge, Status
 from thymus.core.relations import Label
-from thymus.core.replay import Revocation, Telling, replay, revocations, undone_by
+from thymus.core.replay import Relate, Revocation, Telling, replay, revocations, undone_by
 from thymus.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,23 +45,27 @@ def resolve(store: Store, scope: Scope, belief: Belief, *, accept: bool) -> list
 
 def _contradicted(store: Store, scope: Scope, belief_id: str) -> list[Belief]:
     """The active rivals that the judge says it contradicts, or the likeliest one where it was not sure."""
-    edges = [e for e in store.edges(scope, [belief_id]) if e.claim == belief_id and e.relation.detected]
-    rivals = store.get(scope, [edge.rival for edge in edges])
-    edges = [edge for edge in edges if rivals[edge.rival].status is Status.ACTIVE]
-    sure = [edge for edge in edges if edge.relation.label is Label.CONTRADICTS]
-    likeliest = sorted(edges, key=lambda edge: (-edge.relation.contradiction, edge.rival))[:1]
-    return [rivals[edge.rival] for edge in (sure or likeliest)]
+    against = {
+        edge.rival if edge.claim == belief_id else edge.claim: edge.relation
+        for edge in store.edges(scope, [belief_id])
+        if edge.relation.detected
+    }
+    rivals = store.get(scope, list(against))
+    active = [id_ for id_ in sorted(against) if rivals[id_].status is Status.ACTIVE]
+    sure = [id_ for id_ in active if against[id_].label is Label.CONTRADICTS]
+    likeliest = sorted(active, key=lambda id_: -against[id_].contradiction)[:1]
+    return [rivals[id_] for id_ in (sure or likeliest)]
 
 
-def revoke(store: Store, policy: Policy, scope: Scope, revocation: Revocation) -> list[Change]:
+def revoke(store: Store, policy: Policy, scope: Scope, revocation: Revocation, relate: Relate) -> list[Change]:
     """The changes after which it is as if the source had never spoken (G7)."""
     told = tellings(store, scope)
     undone = undone_by(told)
-    changes = replay(policy, told, revoked=(*revocations(told, undone), revocation), undone=undone)
+    changes = replay(policy, told, revoked=(*revocations(told, undone), revocation), undone=undone, relate=relate)
     return [replace(change, rules=("user-revoked",)) for change in changes]
 
 
-def undo(store: Store, policy: Policy, scope: Scope, seq: int) -> list[Change]:
+def undo(store: Store, policy: Policy, scope: Scope, seq: int, relate: Relate) -> list[Change]:
     """The changes after which it is as if an act had not been done (G6).
 
     :raises InputError: where there is no such act, or it cannot be undone.
@@ -74,7 +78,7 @@ def undo(store: Store, policy: Policy, scope: Scope, seq: int) -> list[Change]:
         raise InputError(f"act {seq} forgot a memory, and its text is gone: it cannot be undone")
     here = Telling(seq=told[-1].seq + 1, at=told[-1].at, act=Act.UNDO, note={"act": str(seq)})
     undone = undone_by([*told, here])
-    changes = replay(policy, told, revoked=revocations(told, undone), undone=undone)
+    changes = replay(policy, told, revoked=revocations(told, undone), undone=undone, relate=relate)
     return [replace(change, rules=("user-undid",)) for change in changes]
 
 

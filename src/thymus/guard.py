@@ -15,12 +15,13 @@ from thymus.core.disclose import Memory, Recall
 from thymus.core.gates import DEFAULT_GATE, get_gate
 from thymus.core.policy import Policy
 from thymus.core.provenance import Source, lineage_of
+from thymus.core.relations import Relation
 from thymus.core.replay import Revocation
 from thymus.errors import InputError, MemoryNotFoundError
 from thymus.intake import Message, Parts, Prepared, prepare
-from thymus.ports import Verification
+from thymus.ports import Statement, Verification
 from thymus.records import Event, Explanation, SourceRecord, Written
-from thymus.settlement import settle
+from thymus.settlement import answers, settle
 
 if TYPE_CHECKING:
     import os
@@ -125,11 +126,18 @@ class MemoryGuard:
         :param message_id: the channel's own id of the message; the same message changes nothing a second time.
         :raises InputError, SourceError, StoreError: nothing was learned; the message says what would help.
         """
-        message = self._message(text, source, authenticated, observed_at, derived_from, message_id)
+        message = self.message(
+            text,
+            source=source,
+            authenticated=authenticated,
+            observed_at=observed_at,
+            derived_from=derived_from,
+            message_id=message_id,
+        )
         return self._settle(prepare(self._parts, [message]))[0]
 
     def remember_many(self, messages: Iterable[Message]) -> Iterator[Written]:
-        """Learn from a stream of messages, faster than one by one; one result a message, in order.
+        """Learn from a stream of messages (made by ``message``), faster than one by one; one result each, in order.
 
         Memory use does not grow with the stream. A result that was yielded is on disk.
         """
@@ -143,15 +151,17 @@ class MemoryGuard:
         with self._writing:
             return [settle(self._parts, self.policy, self._scope, one) for one in prepared]
 
-    def _message(
+    def message(
         self,
         text: str,
-        source: str | Source,
-        authenticated: bool | None,
-        observed_at: datetime | None,
-        derived_from: Iterable[str | Source | Memory],
-        message_id: str | None,
+        *,
+        source: str | Source = "user",
+        authenticated: bool | None = None,
+        observed_at: datetime | None = None,
+        derived_from: Iterable[str | Source | Memory] = (),
+        message_id: str | None = None,
     ) -> Message:
+        """A message checked as ``remember`` checks it, for ``remember_many``; the same arguments and errors."""
         return Message(
             text=_text(text, "message"),
             source=Source.parse(source, authenticated=authenticated, user_id=self._scope.user),
@@ -251,9 +261,8 @@ class MemoryGuard:
         since = _zoned(since)
         note = {"source": revoked.key, **({"since": since.isoformat()} if since else {})}
         with self._writing:
-            changes = amendments.revoke(
-                self._parts.store, self.policy, self._scope, Revocation(source=revoked.key, since=since)
-            )
+            revocation = Revocation(source=revoked.key, since=since)
+            changes = amendments.revoke(self._parts.store, self.policy, self._scope, revocation, self._relate)
             return self._commit(Act.REVOKE, changes, note=note)
 
     def undo(self, seq: int) -> Event:
@@ -262,8 +271,11 @@ class MemoryGuard:
         Forgetting cannot be undone: the text is gone.
         """
         with self._writing:
-            changes = amendments.undo(self._parts.store, self.policy, self._scope, seq)
+            changes = amendments.undo(self._parts.store, self.policy, self._scope, seq, self._relate)
             return self._commit(Act.UNDO, changes, note={"act": str(seq)})
+
+    def _relate(self, stored: Belief, incoming: Belief) -> Relation:
+        return answers(self._parts.judge, [(Statement.of(stored.claim), Statement.of(incoming.claim))])[0]
 
     def _commit(
         self, act: Act, changes: Sequence[Change], *, note: dict[str, str], erase: tuple[str, ...] = ()

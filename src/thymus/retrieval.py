@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thymus.core.beliefs import HELD_BACK, LIVE, Belief, Edge, Status
+from thymus.core.claims import fold
 from thymus.core.disclose import Contest, Memory, Recall, compose
 from thymus.core.policy import Policy, Showing
 from thymus.ports import Probe
@@ -21,17 +22,32 @@ def recall(parts: Parts, policy: Policy, scope: Scope, question: str, k: int) ->
     """Recall at most ``k`` memories under a policy."""
     store = parts.store
     probe = Probe(text=question, vector=parts.embedder.embed([question], role="query")[0])
+    found, hits = _ranked(store, scope, probe, k)
     if policy.showing is Showing.PLAIN:
-        return compose(policy, [near.belief for near in store.search(scope, probe, k)], ())
-    found = [near.belief for near in store.search(scope, probe, 2 * k, statuses=LIVE)]
-    hits = [belief for belief in found if belief.status is Status.ACTIVE][:k]
-    if len(hits) < k and len(found) == 2 * k:  # held-back claims crowd the question: they must not hide the rest
-        hits = [near.belief for near in store.search(scope, probe, k)]
-    ranked_above = len(found)
-    if len(hits) == k and hits[-1] in found:
-        ranked_above = found.index(hits[-1])
-    held = [belief for belief in found[:ranked_above] if belief.status in HELD_BACK]
+        return compose(policy, hits, ())
+    above = found.index(hits[-1]) if hits and len(_wordings(hits)) >= k else len(found)
+    held = [belief for belief in found[:above] if belief.status in HELD_BACK]
     return compose(policy, hits, contests(store, scope, hits, held))
+
+
+def _ranked(store: Store, scope: Scope, probe: Probe, k: int) -> tuple[list[Belief], list[Belief]]:
+    """Live beliefs, best first, and the active ones of the ``k`` best wordings among them.
+
+    The search goes deeper while held-back claims, or many voices saying the same, crowd out the rest (G8).
+    """
+    depth = 2 * k
+    while True:
+        found = [near.belief for near in store.search(scope, probe, depth, statuses=LIVE)]
+        active = [belief for belief in found if belief.status is Status.ACTIVE]
+        if len(found) < depth or len(_wordings(active)) >= k:
+            break
+        depth *= 4
+    chosen = frozenset(_wordings(active)[:k])
+    return found, [belief for belief in active if fold(belief.claim.text) in chosen]
+
+
+def _wordings(beliefs: Sequence[Belief]) -> list[str]:
+    return list(dict.fromkeys(fold(belief.claim.text) for belief in beliefs))
 
 
 def contests(store: Store, scope: Scope, hits: Sequence[Belief], held: Sequence[Belief]) -> list[Contest]:
@@ -61,7 +77,7 @@ def _either_way(edge: Edge) -> Iterator[tuple[str, str]]:
 
 
 def records(store: Store, scope: Scope, beliefs: Sequence[Belief]) -> list[Memory]:
-    """The beliefs as users see them; a held-back one with the ids of the active memories that it seems to contradict."""
+    """The beliefs as users see them; a held-back one with the ids of the active ones that it seems to contradict."""
     held = {belief.id for belief in beliefs if belief.status in HELD_BACK}
     edges = [edge for edge in store.edges(scope, list(held)) if edge.claim in held and edge.relation.detected]
     rivals = store.get(scope, list({edge.rival for edge in edges}))

@@ -82,7 +82,8 @@ def _evidence(store: Store, scope: Scope, prepared: Prepared) -> tuple[Evidence,
                 "e",
                 scope.tenant,
                 scope.user,
-                sorted(source.key for source in (message.source, *message.lineage)),
+                [message.source.key, message.source.assurance],
+                [[source.key, source.assurance] for source in message.lineage],
                 message.text,
                 message.observed_at.isoformat() if message.observed_at else None,
                 message.message_id,
@@ -95,7 +96,7 @@ def _evidence(store: Store, scope: Scope, prepared: Prepared) -> tuple[Evidence,
         )
         known = store.beliefs(scope, evidence_id=evidence.id)
         said_at_once = message.observed_at is None and message.message_id is None
-        live = any(belief.status in LIVE for belief in known)
+        live = all(belief.status in LIVE for belief in known)
         if not known or live or not said_at_once or not prepared.drafts[0].claim.from_user:
             return evidence, known
     raise AssertionError("unreachable: some repetition is new")
@@ -196,10 +197,14 @@ def _echo(claim: Claim, near: Sequence[Neighbour]) -> Belief | None:
     for neighbour in near:
         known = neighbour.belief.claim
         if fold(known.text) == words and (
-            told_by_model or known.from_user or (claim.speakers == known.speakers and not claim.source.anonymous)
+            told_by_model or known.from_user or (_keys(claim) == _keys(known) and claim.assurance <= known.assurance)
         ):
             return neighbour.belief
     return None
+
+
+def _keys(claim: Claim) -> list[str]:
+    return [source.key for source in claim.speakers]
 
 
 def _relate(judge: Judge, drafts: Sequence[Draft], found: Sequence[Sequence[Neighbour]]) -> list[list[Relation]]:
@@ -207,18 +212,19 @@ def _relate(judge: Judge, drafts: Sequence[Draft], found: Sequence[Sequence[Neig
     pairs = [
         (_stored(neighbour), _incoming(draft)) for draft, near in zip(drafts, found, strict=True) for neighbour in near
     ]
-    answers = iter(_answers(judge, pairs))
-    return [[next(answers) for _ in near] for near in found]
+    given = iter(answers(judge, pairs))
+    return [[next(given) for _ in near] for near in found]
 
 
-def _answers(judge: Judge, pairs: Sequence[tuple[Statement, Statement]]) -> list[Relation]:
+def answers(judge: Judge, pairs: Sequence[tuple[Statement, Statement]]) -> list[Relation]:
+    """The judge's answers, or *unknown* for every pair where it fails."""
     if not pairs:
         return []
     try:
-        answers = judge.relate(pairs)
-        if len(answers) == len(pairs):
-            return answers
-        because = f"gave {len(answers)} answers for {len(pairs)} pairs"
+        relations = judge.relate(pairs)
+        if len(relations) == len(pairs):
+            return relations
+        because = f"gave {len(relations)} answers for {len(pairs)} pairs"
     except Exception as error:  # noqa: BLE001  (a broken judge can only make the gate more careful)
         _log.warning("judge %s could not relate", judge.name, exc_info=True)
         because = f"failed ({type(error).__name__})"

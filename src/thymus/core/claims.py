@@ -86,8 +86,11 @@ class Claim:
 
 
 def fold(text: str) -> str:
-    """The text as compared for *same wording*: Unicode NFC, case, white space and closing punctuation set aside.
+    """The text as compared for *same wording*: Unicode NFC; white space, the first capital and a full stop set aside.
 
-    Compatibility forms are kept apart on purpose: a look-alike letter must not make two texts the same.
+    Other case is kept, because a password or code may differ in nothing else. So are compatibility forms: a look-alike
+    letter must not make two texts the same.
     """
-    return " ".join(unicodedata.normalize("NFC", text).casefold().split()).rstrip(".! ")
+    words = " ".join(unicodedata.normalize("NFC", text).split()).removesuffix(".")
+    opening = words.partition(" ")[0]
+    return words[:1].lower() + words[1:] if opening[1:].islower() or len(opening) == 1 else words

@@ -166,27 +166,36 @@ def _line(policy: Policy, belief: Belief) -> str:
 
 
 def word_notice(contests: Sequence[Contest]) -> str:
-    """What the user is told about held-back claims; empty for none."""
+    """What the user is told about held-back claims; empty for none.
+
+    Claims in the same words are told once, so that many voices push nobody out of the notice (G8).
+    """
     if not contests:
         return ""
-    told = [_disclosure(contest) for contest in contests[:MOST_DISCLOSED]]
-    if len(contests) == 1:
-        opening = _OPENING if contests[0].rivals else _OPENING_ALONE
-        return f"{opening} {told[0][0].upper()}{told[0][1:]} {_CLOSING}"
-    lines = [_OPENING, *(f"• {line[0].upper()}{line[1:]}" for line in told)]
-    rest = contests[MOST_DISCLOSED:]
+    agreeing: dict[str, list[Contest]] = {}
+    for contest in contests:
+        agreeing.setdefault(fold(contest.belief.claim.text), []).append(contest)
+    groups = list(agreeing.values())
+    told = [_disclosure(group) for group in groups[:MOST_DISCLOSED]]
+    if len(groups) == 1:
+        opening = _OPENING if groups[0][0].rivals else _OPENING_ALONE
+        return f"{opening} {_capital(told[0])} {_CLOSING}"
+    lines = [_OPENING, *(f"• {_capital(line)}" for line in told)]
+    rest = [contest for group in groups[MOST_DISCLOSED:] for contest in group]
     if rest:
-        names = sorted({name(contest.belief.claim.source) for contest in rest})
-        more = f" and {len(names) - _MOST_SOURCES} other sources" if len(names) > _MOST_SOURCES else ""
-        lines.append(f"• {len(rest)} more such claims, from {', '.join(names[:_MOST_SOURCES])}{more}: see the inbox.")
+        lines.append(f"• {len(rest)} more such claims, from {_names(rest)}: see the inbox.")
     return "\n".join([*lines, _CLOSING])
 
 
-def _disclosure(contest: Contest) -> str:
+def _disclosure(group: Sequence[Contest]) -> str:
+    """One sentence for claims in the same words: who said it, what it contradicts, who else says it."""
+    contest = group[0]
     claim = contest.belief.claim
     said = f"{carrier(claim.source)} said {quote(claim.text)} on {claim.observed_at.date().isoformat()}"
     if claim.lineage:
         said += f", derived from {', '.join(sorted({name(source) for source in claim.lineage})[:5])}"
+    if len(group) > 1:
+        said += f" (and so did {len(group) - 1} more: {_names(group[1:])})"
     if not contest.rivals:
         return f"{said}."
     rival = contest.rivals[0].claim
@@ -195,12 +204,23 @@ def _disclosure(contest: Contest) -> str:
     return f"{said}; {teller} {quote(rival.text)}{more}."
 
 
+def _names(contests: Sequence[Contest]) -> str:
+    names = sorted({name(contest.belief.claim.source) for contest in contests})
+    more = f" and {len(names) - _MOST_SOURCES} other sources" if len(names) > _MOST_SOURCES else ""
+    return ", ".join(names[:_MOST_SOURCES]) + more
+
+
+def _capital(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
+
+
 # Lines that only this module words. One that comes back as a message is an echo, whoever hands it in.
 _OWN_LINE = re.compile(
     r"^[ \t]*(?:"
     r"[-•][ \t]*“[^“”\n]*”[ \t]*\(from [^\n]*\)"
     rf"|(?:{re.escape(_OPENING)}|{re.escape(_OPENING_ALONE)})[^\n]*"
-    r"|•[ \t][^\n]*(?: said “[^“”\n]*” on \d{4}-\d\d-\d\d[^\n]*| more such claims, from [^\n]*: see the inbox\.)"
+    r"|•[ \t][^“”\n]*(?:“[^“”\n]*”[^“”\n]*)? said “[^“”\n]*” on \d{4}-\d\d-\d\d[^\n]*"
+    r"|•[ \t]\d+ more such claims, from [^\n]*: see the inbox\."
     rf"|{re.escape(_CLOSING)}"
     r")[ \t]*$",
     re.MULTILINE,

@@ -26,7 +26,8 @@ def _same_identity(claim: Claim, rival: Rival | None) -> bool:
     """Every speaker of the claim is the one identity that owns the rival, and that identity has a name."""
     if rival is None or any(source.anonymous for source in claim.speakers):
         return False
-    return frozenset(source.key for source in claim.speakers) == rival.belief.claim.origins
+    speakers = frozenset(source.key for source in claim.speakers)
+    return len(speakers) == 1 and speakers == rival.belief.claim.origins
 
 
 from_user = Predicate(

@@ -84,7 +84,8 @@ class Predicate:
         )
 
     def __invert__(self) -> Predicate:
-        name = self.name[1:] if self.name.startswith("~") else f"~{_group(self.name, '&|')}"
+        simple = self.name.startswith("~") and " " not in self.name
+        name = self.name[1:] if simple else f"~{_group(self.name, '&|')}"
         return Predicate(name, self.says_not, self.says, lambda claim, rival: not self.test(claim, rival))
 
 

@@ -21,9 +21,11 @@ USER: Final = "user"
 ASSISTANT: Final = "assistant"
 
 _CHANNEL = re.compile(r"[a-z][a-z0-9_-]{0,31}")
-# Controls, bidi marks, zero-width and line separators: none can be part of a name that is compared by eye.
+# Controls, bidi marks, zero-width and filler characters, line separators, variation selectors and tags (which smuggle
+# ASCII unseen): none can be part of a name that is compared by eye.
 UNPRINTABLE: Final = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\u034f\u17b4\u17b5\u3164\uffa0\ufe00-\ufe0f\U000e0000-\U000e0fff]"
 )
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _LONGEST_IDENTITY = 1_000
@@ -69,6 +71,9 @@ class Source:
                 f"the identity {self.identity[:80]!r} holds control or invisible characters: "
                 "pass the bare address or name"
             )
+        object.__setattr__(self, "identity", self.identity.translate(_ASCII_LOWER))
+        if self.channel == ASSISTANT and self.assurance > Assurance.REPORTED:
+            raise SourceError("what a model says is REPORTED at most: pass assurance=Assurance.REPORTED")
         if self.assurance is Assurance.ATTESTED and not self.names_user:
             raise SourceError("only the user of the scope can be ATTESTED: an outside source is at most AUTHENTICATED")
 
@@ -97,7 +102,8 @@ class Source:
         channel, identity = channel.strip().translate(_ASCII_LOWER), identity.strip().translate(_ASCII_LOWER)
         if channel == USER and user_id is not None and identity == user_id.translate(_ASCII_LOWER):
             identity = ""
-        found = cls(channel=channel, identity=identity)
+        lowest = Assurance.REPORTED if channel == ASSISTANT else Assurance.CLAIMED
+        found = cls(channel=channel, identity=identity, assurance=lowest)
         return _assure(found, found.names_user if authenticated is None else authenticated)
 
     @property

@@ -20,19 +20,17 @@ LONGEST_NAME: Final = 80
 
 # Quotation marks would close our quotes; < > and ` open markup in terminals, browsers and Markdown.
 _OURS = str.maketrans({"“": "'", "”": "'", "„": "'", "‟": "'", '"': "'", "«": "'", "»": "'", "＂": "'"})
-_MARKUP = str.maketrans({"<": "‹", ">": "›", "`": "'", "*": "∗", "_": "_", "\\": "/"})
-_SCHEME = re.compile(r"(?i)\b(h)tt(ps?)(\s*:\s*/)|\b(ftp|file|javascript|data|mailto|tel|sms)(\s*:)")
-_HOST_DOT = re.compile(r"(?<=[\w-])[.。．｡](?=[^\W\d_][\w-]*)")
-_NAME_MARKS = str.maketrans({"(": "[", ")": "]", "“": "'", "”": "'", '"': "'", "<": "‹", ">": "›", "`": "'"})
+_MARKUP = str.maketrans({"<": "‹", ">": "›", "`": "'", "*": "∗", "\\": "/"})
+_BRACKETS = str.maketrans({"[": "(", "]": ")"})
+_SCHEME = re.compile(r"(?i)\b(h)tt(ps?)(\s*:\s*/)|\b(ftp|file|javascript|mailto|tel|sms|data)(:)(?=[^\s:])")
+_HOST_DOT = re.compile(r"(?<=[\w-])[.。．｡](?=[^\W\d_]{2})")
+_NAME_MARKS = _OURS | _MARKUP | str.maketrans("()[]", "{}{}")
 
 
 def one_line(text: str) -> str:
     """The text on one line, without control, bidi and zero-width characters."""
-    return " ".join(UNPRINTABLE.sub(_blank, text).split())
-
-
-def _blank(match: re.Match[str]) -> str:
-    return " " if match[0].isspace() or match[0] in "\x00\x85\u2028\u2029" else ""
+    spaced = " ".join(text.replace("\x00", " ").split())
+    return " ".join(UNPRINTABLE.sub("", spaced).split())
 
 
 def cut(text: str, longest: int) -> str:
@@ -46,8 +44,11 @@ def cut(text: str, longest: int) -> str:
 
 def defang(text: str) -> str:
     """Break links so that no reader, terminal or mail program makes them clickable (``hxxps://evil[.]example``)."""
-    text = _SCHEME.sub(lambda m: f"{m[1]}xx{m[2]}{m[3]}" if m[1] else f"{m[4]}[:]", text)
-    return _HOST_DOT.sub("[.]", text)
+    return _HOST_DOT.sub("[.]", _break_scheme(text))
+
+
+def _break_scheme(text: str) -> str:
+    return _SCHEME.sub(lambda m: f"{m[1]}xx{m[2]}{m[3]}" if m[1] else f"{m[4]}[:]", text)
 
 
 def contain(text: str) -> str:
@@ -57,13 +58,16 @@ def contain(text: str) -> str:
 
 def quote(text: str) -> str:
     """A sender's words inside our quotes, for the user: cut and defanged."""
-    return f"“{defang(cut(one_line(text), LONGEST_QUOTE)).translate(_OURS).translate(_MARKUP).removesuffix('.')}”"
+    safe = cut(one_line(text), LONGEST_QUOTE).translate(_OURS).translate(_MARKUP).translate(_BRACKETS)
+    return f"“{defang(safe).removesuffix('.')}”"
 
 
 def name(source: Source) -> str:
     """A source as users and models see it; an identity cannot pose as our wording."""
-    shown = cut(one_line(source.key), LONGEST_NAME).translate(_NAME_MARKS)
-    return f"“{shown}”" if " " in shown else shown
+    if source.anonymous or source.names_user:
+        return source.key
+    shown = _break_scheme(cut(one_line(source.identity), LONGEST_NAME).translate(_NAME_MARKS))
+    return f"“{source.channel}:{shown}”" if " " in shown else f"{source.channel}:{shown}"
 
 
 def standing(source: Source) -> str:

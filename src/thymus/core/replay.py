@@ -8,13 +8,15 @@ where something differs, the claim is decided again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from thymus.core.beliefs import LIVE, Act, Belief, Cause, Change, Edge, Status, born
 from thymus.core.decide import decide
 from thymus.core.policy import Policy, Rival
+from thymus.core.relations import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,19 +42,23 @@ class Revocation:
     """Disregard a source: whatever it said, or had a part in, since a time (``None``: ever).
 
     :param source: the key of the source, ``channel:identity``.
+    :param before: ``seq`` of the act that revoked; what the source says afterwards is not covered. ``None``: now.
     """
 
     source: str
     since: datetime | None = None
+    before: int | None = None
 
-    def covers(self, claim: Claim, told_at: datetime) -> bool:
-        """Whether the claim falls to this revocation.
+    def covers(self, claim: Claim, told_at: datetime, seq: int = 0) -> bool:
+        """Whether a claim that was told then, in the act ``seq``, falls to this revocation.
 
-        Both times count, its own and when it was told: a sender chooses the date of a message, and could choose an
-        early one to escape.
+        Both times count, the claim's own and when it was told: a sender chooses the date of a message, and could choose
+        an early one to escape.
         """
-        return any(source.key == self.source for source in claim.speakers) and (
-            self.since is None or max(claim.observed_at, told_at) >= self.since
+        return (
+            any(source.key == self.source for source in claim.speakers)
+            and (self.since is None or max(claim.observed_at, told_at) >= self.since)
+            and (self.before is None or seq < self.before)
         )
 
 
@@ -62,6 +68,7 @@ def revocations(tellings: Iterable[Telling], undone: frozenset[int]) -> tuple[Re
         Revocation(
             source=telling.note["source"],
             since=datetime.fromisoformat(telling.note["since"]) if telling.note.get("since") else None,
+            before=telling.seq,
         )
         for telling in tellings
         if telling.act is Act.REVOKE and telling.seq not in undone
@@ -77,18 +84,29 @@ def undone_by(tellings: Sequence[Telling]) -> frozenset[int]:
     return frozenset(undone)
 
 
+Relate: TypeAlias = Callable[[Belief, Belief], Relation]
+
+
+def never_compared(stored: Belief, incoming: Belief) -> Relation:  # noqa: ARG001  (the shape of Relate)
+    """The answer about a pair that no judge was asked about."""
+    return Relation.unknown("never compared")
+
+
 def replay(
     policy: Policy,
     tellings: Sequence[Telling],
     *,
     revoked: Sequence[Revocation] = (),
     undone: frozenset[int] = frozenset(),
+    relate: Relate = never_compared,
 ) -> tuple[Change, ...]:
     """The status changes that lead from the history as recorded to the one without what is revoked or undone.
 
     :param undone: ``seq`` of the acts to leave out.
+    :param relate: judges a (stored, incoming) pair that was never compared, because what is left out had superseded the
+        stored one. By default such a pair is unknown: the careful side.
     """
-    world = _World(policy=policy, revoked=tuple(revoked))
+    world = _World(policy=policy, revoked=tuple(revoked), relate=relate)
     for telling in tellings:
         if telling.act is Act.REMEMBER:
             world.remember(telling, skipped=telling.seq in undone)
@@ -98,6 +116,9 @@ def replay(
             world.forget(telling)
         for change in telling.changes:
             world.told[change.belief] = change.after
+            if change.cause is Cause.SUPERSEDE:
+                for by in change.by:
+                    world.replaced.setdefault(by, []).append(change.belief)
     return world.difference()
 
 
@@ -107,18 +128,21 @@ class _World:
 
     policy: Policy
     revoked: tuple[Revocation, ...]
+    relate: Relate
     beliefs: dict[str, Belief] = field(default_factory=dict)
     edges: dict[str, list[Edge]] = field(default_factory=dict)
     told: dict[str, Status] = field(default_factory=dict)
     alt: dict[str, Status] = field(default_factory=dict)
     erased: set[str] = field(default_factory=set)
+    replaced: dict[str, list[str]] = field(default_factory=dict)
+    """By the belief that superseded them in the history as told."""
 
     def remember(self, telling: Telling, *, skipped: bool) -> None:
         for edge in telling.edges:
             self.edges.setdefault(edge.claim, []).append(edge)
         for belief in telling.beliefs:
             self.beliefs[belief.id] = belief
-            if skipped or any(revocation.covers(belief.claim, telling.at) for revocation in self.revoked):
+            if skipped or any(revocation.covers(belief.claim, telling.at, telling.seq) for revocation in self.revoked):
                 self.alt[belief.id] = Status.RETRACTED
             elif any(self._differs(edge.rival) for edge in self.edges.get(belief.id, ())):
                 self._decide_again(belief)
@@ -134,10 +158,30 @@ class _World:
             for edge in self.edges.get(belief.id, ())
             if self.alt.get(edge.rival) in LIVE
         ]
+        compared = {edge.rival for edge in self.edges.get(belief.id, ())}
+        rivals += [
+            Rival(belief=stored, relation=self.relate(stored, belief))
+            for stored in self._uncovered(compared)
+            if stored.id not in compared
+        ]
         decision = decide(self.policy, belief.claim, rivals)
         self.alt[belief.id] = born(decision.effect.cause)
         for superseded in decision.supersedes:
             self.alt[superseded] = Status.SUPERSEDED
+
+    def _uncovered(self, gone: Iterable[str]) -> list[Belief]:
+        """What stands again because these rivals, or what replaced it in their name, are not there."""
+        found: dict[str, Belief] = {}
+        waiting = [id_ for id_ in gone if self.alt.get(id_) not in LIVE]
+        while waiting:
+            for id_ in self.replaced.get(waiting.pop(), ()):
+                if id_ in found:
+                    continue
+                if self.alt.get(id_) in LIVE:
+                    found[id_] = replace(self.beliefs[id_], status=self.alt[id_])
+                else:
+                    waiting.append(id_)
+        return [found[id_] for id_ in sorted(found)]
 
     def _repeat(self, belief: Belief, changes: Sequence[Change]) -> None:
         for change in changes:
