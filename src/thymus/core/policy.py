@@ -90,7 +90,13 @@ class Predicate:
 
 
 def _group(name: str, operators: str) -> str:
-    return f"({name})" if any(f" {operator} " in name for operator in operators) else name
+    """The name in parentheses where one of the operators stands in it outside of any."""
+    depth = 0
+    for sign in name:
+        depth += (sign == "(") - (sign == ")")
+        if not depth and sign in operators:
+            return f"({name})"
+    return name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
