@@ -134,6 +134,15 @@ def open_judge(judge: str | Judge, embedder: Embedder) -> Judge:
     return get_judge(judge, embedder=embedder)
 
 
+def readable(text: str) -> str:
+    """HTML as the text that a person would see; any other text as it is."""
+    if "<" not in text:
+        return text
+    from thymus.extract import looks_like_html, plain_text
+
+    return plain_text(text) if looks_like_html(text) else text
+
+
 def open_extractor() -> Extractor:
     """The extractor that needs no model."""
     from thymus.extract import RuleExtractor

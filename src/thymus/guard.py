@@ -161,9 +161,12 @@ class MemoryGuard:
         derived_from: Iterable[str | Source | Memory] = (),
         message_id: str | None = None,
     ) -> Message:
-        """A message checked as ``remember`` checks it, for ``remember_many``; the same arguments and errors."""
+        """A message checked as ``remember`` checks it, for ``remember_many``; the same arguments and errors.
+
+        HTML becomes the text that a person could read; hidden parts of it are no evidence of anything.
+        """
         return Message(
-            text=_text(text, "message"),
+            text=config.readable(_text(text, "message")),
             source=Source.parse(source, authenticated=authenticated, user_id=self._scope.user),
             lineage=self._lineage(derived_from),
             observed_at=_zoned(observed_at),

@@ -144,7 +144,7 @@ def _propose(
             reasons.append("already-known")
             continue
         claim = replace(draft.claim, evidence_id=evidence.id)
-        id_ = _digest("m", evidence.id, *claim.span)
+        id_ = _digest("m", evidence.id, *claim.span, claim.text)
         rivals = [
             Rival(belief=neighbour.belief, relation=relation)
             for neighbour, relation in zip(near, answers, strict=True)

@@ -1,0 +1,18 @@
+"""Hypothesis profiles: ``quick`` by default, ``HYPOTHESIS_PROFILE=thorough`` for 1,000 fresh examples a property.
+
+The quick profile draws the same examples every time, so that a failing test is always about what was just changed.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+_SLOW_IS_FINE = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture)
+
+settings.register_profile(
+    "quick", max_examples=60, deadline=None, derandomize=True, suppress_health_check=_SLOW_IS_FINE
+)
+settings.register_profile("thorough", max_examples=1_000, deadline=None, suppress_health_check=_SLOW_IS_FINE)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
