@@ -70,6 +70,8 @@ def undo(store: Store, policy: Policy, scope: Scope, seq: int, relate: Relate) -
 
     :raises InputError: where there is no such act, or it cannot be undone.
     """
+    if seq == 0:
+        raise InputError("act 0 is one that changed nothing, so there is nothing to undo")
     told = tellings(store, scope)
     act = next((telling for telling in told if telling.seq == seq), None)
     if act is None:

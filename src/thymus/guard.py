@@ -286,7 +286,7 @@ class MemoryGuard:
         at = self._parts.clock()
         revision = Revision(scope=self._scope, act=act, at=at, changes=tuple(changes), note=note, erase=erase)
         seq = self._parts.store.commit(revision)
-        return Event(seq=seq, at=at, act=act, changes=tuple(changes), note=note)
+        return Event(seq=seq if changes else 0, at=at, act=act, changes=tuple(changes), note=note)
 
     # Accounts
 

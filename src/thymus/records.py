@@ -21,6 +21,8 @@ class Outcome(StrEnum):
     CONTESTED = "contested"
     QUARANTINED = "quarantined"
     REJECTED = "rejected"
+    KNOWN = "known"
+    """Of one claim: an echo or a repetition, so nothing changed."""
 
     @classmethod
     def of(cls, effect: Effect) -> Outcome:
@@ -33,7 +35,7 @@ class Written:
     """What ``remember`` did.
 
     :param effect: the outcome that matters most to the user: held back before replaced before admitted; ``rejected``
-        only where nothing else happened.
+        only where nothing else happened. Where everything was known, how that stands.
     :param reasons: names of the rules that determined it, or ``no-claim`` (the message states nothing) or
         ``already-known`` (an echo or a repetition: nothing changed).
     :param memories: one record a claim, in the order of the message.
@@ -64,7 +66,7 @@ class Written:
 class Event:
     """One act in the history: who did what, and each status that it changed.
 
-    :param seq: its row in the ledger; ``undo`` takes it.
+    :param seq: its row in the ledger; ``undo`` takes it. 0 where nothing had to be changed and nothing was written.
     """
 
     seq: int

@@ -12,7 +12,7 @@ import logging
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final
 
@@ -55,16 +55,17 @@ def settle(parts: Parts, policy: Policy, scope: Scope, prepared: Prepared) -> Wr
         last = attempt == ATTEMPTS
         if attempt:
             time.sleep(random.uniform(0, _PAUSE * attempt))  # noqa: S311  (spreads writers, guards nothing)
-        revision, version, written = _propose(parts, policy, scope, prepared, evidence, busy=last)
-        if not revision.beliefs:
-            return written
+        proposal = _propose(parts, policy, scope, prepared, evidence, busy=last)
+        if not proposal.beliefs:
+            return proposal.written()
+        revision = proposal.revision(scope, evidence, prepared, policy.name)
         try:
-            parts.store.commit(revision, expecting=None if last else version)
+            parts.store.commit(revision, expecting=None if last else proposal.version)
         except StaleVersionError:
             if last:
                 raise
             continue
-        return written
+        return proposal.written()
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
@@ -108,83 +109,114 @@ def _digest(prefix: str, *parts: Any) -> str:
 
 
 def _already_known(beliefs: Sequence[Belief]) -> Written:
-    outcomes = tuple(_STANDING.get(belief.status, Outcome.REJECTED) for belief in beliefs)
     return Written(
-        effect=_overall(outcomes),
+        effect=_overall([_STANDING.get(belief.status, Outcome.REJECTED) for belief in beliefs]),
         reasons=("already-known",),
         memories=tuple(Memory.of(belief) for belief in beliefs),
-        outcomes=outcomes,
+        outcomes=(Outcome.KNOWN,) * len(beliefs),
     )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Proposal:
+    """What one round of reading, judging and deciding comes to; nothing is written yet."""
+
+    version: int
+    beliefs: list[Belief] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    vectors: dict[str, Vector] = field(default_factory=dict)
+    superseded: list[str] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    memories: list[Memory] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+    def know(self, echo: Belief) -> None:
+        """A claim that only repeats a live belief."""
+        self.outcomes.append(Outcome.KNOWN)
+        self.memories.append(Memory.of(echo))
+        self.reasons.append("already-known")
+
+    def add(self, belief: Belief, vector: Vector, decision: Decision, rivals: Sequence[Rival]) -> None:
+        """A claim with its decision."""
+        self.beliefs.append(belief)
+        self.vectors[belief.id] = vector
+        self.changes += _changes(decision, belief, rivals)
+        self.superseded += decision.supersedes
+        self.edges += [
+            Edge(claim=belief.id, rival=rival.belief.id, relation=rival.relation)
+            for rival in rivals
+            if rival.relation.detected or rival.relation.label is Label.SAME
+        ]
+        self.outcomes.append(Outcome.of(decision.effect))
+        self.memories.append(Memory.of(belief, decision.contests))
+        self.reasons += decision.reasons
+
+    def revision(self, scope: Scope, evidence: Evidence, prepared: Prepared, gate: str) -> Revision:
+        """All of it, ready to commit."""
+        return Revision(
+            scope=scope,
+            act=Act.REMEMBER,
+            at=prepared.at,
+            evidence=evidence,
+            beliefs=tuple(self.beliefs),
+            changes=tuple(self.changes),
+            edges=tuple(self.edges),
+            vectors=self.vectors,
+            note={"gate": gate},
+        )
+
+    def written(self) -> Written:
+        """What the caller is told."""
+        fresh = [outcome for outcome in self.outcomes if outcome is not Outcome.KNOWN]
+        return Written(
+            effect=_overall(fresh or [_STANDING[memory.status] for memory in self.memories]),
+            reasons=tuple(dict.fromkeys(self.reasons)),
+            memories=tuple(self.memories),
+            outcomes=tuple(self.outcomes),
+            replaced=tuple(self.superseded),
+        )
 
 
 def _propose(
     parts: Parts, policy: Policy, scope: Scope, prepared: Prepared, evidence: Evidence, *, busy: bool
-) -> tuple[Revision, int, Written]:
-    """One round of reading, judging and deciding, without writing anything."""
+) -> _Proposal:
+    """One round of reading, judging and deciding."""
     probes = [
         Probe(text=draft.claim.text, vector=draft.vector, origins=draft.claim.origins) for draft in prepared.drafts
     ]
     found, version = parts.store.rivals(scope, probes, RIVALS)
     echoes = [_echo(draft.claim, near) for draft, near in zip(prepared.drafts, found, strict=True)]
-    relations = _relate(
-        parts.judge, prepared.drafts, [[] if echo else near for echo, near in zip(echoes, found, strict=True)]
-    )
-    beliefs: list[Belief] = []
-    changes: list[Change] = []
-    edges: list[Edge] = []
-    vectors: dict[str, Vector] = {}
-    superseded: list[str] = []
-    outcomes: list[Outcome] = []
-    memories: list[Memory] = []
-    reasons: list[str] = []
-    for draft, near, answers, echo in zip(prepared.drafts, found, relations, echoes, strict=True):
+    found = [[] if echo else near for echo, near in zip(echoes, found, strict=True)]
+    relations = _relate(parts.judge, prepared.drafts, found)
+    proposal = _Proposal(version=version)
+    for draft, probe, near, answers_, echo in zip(prepared.drafts, probes, found, relations, echoes, strict=True):
         if echo:
-            outcomes.append(_STANDING[echo.status])
-            memories.append(Memory.of(echo))
-            reasons.append("already-known")
+            proposal.know(echo)
             continue
         claim = replace(draft.claim, evidence_id=evidence.id)
-        id_ = _digest("m", evidence.id, *claim.span, claim.text)
-        rivals = [
-            Rival(belief=neighbour.belief, relation=relation)
-            for neighbour, relation in zip(near, answers, strict=True)
-            if neighbour.belief.id not in superseded
-        ]
+        rivals = _rivals(near, answers_, proposal.superseded)
         decision = decide(policy, claim, rivals)
+        depth = RIVALS
+        while len(decision.supersedes) >= depth:  # many voices said what it replaces: none may be left standing (G8)
+            depth *= 4
+            [near], _ = parts.store.rivals(scope, [probe], depth)
+            rivals = _rivals(near, _relate(parts.judge, [draft], [near])[0], proposal.superseded)
+            decision = decide(policy, claim, rivals)
         if busy:
             decision = too_busy(claim, decision)
+        id_ = _digest("m", evidence.id, *claim.span, claim.text)
         belief = Belief(id=id_, claim=claim, status=born(decision.effect.cause))
-        beliefs.append(belief)
-        vectors[id_] = draft.vector
-        changes += _changes(decision, belief, rivals)
-        superseded += decision.supersedes
-        edges += [
-            Edge(claim=id_, rival=rival.belief.id, relation=rival.relation)
-            for rival in rivals
-            if rival.relation.detected or rival.relation.label is Label.SAME
-        ]
-        outcomes.append(Outcome.of(decision.effect))
-        memories.append(Memory.of(belief, decision.contests))
-        reasons += decision.reasons
-    revision = Revision(
-        scope=scope,
-        act=Act.REMEMBER,
-        at=prepared.at,
-        evidence=evidence,
-        beliefs=tuple(beliefs),
-        changes=tuple(changes),
-        edges=tuple(edges),
-        vectors=vectors,
-        note={"gate": policy.name},
-    )
-    written = Written(
-        effect=_overall(outcomes),
-        reasons=tuple(dict.fromkeys(reasons)),
-        memories=tuple(memories),
-        outcomes=tuple(outcomes),
-        replaced=tuple(superseded),
-    )
-    return revision, version, written
+        proposal.add(belief, draft.vector, decision, rivals)
+    return proposal
+
+
+def _rivals(near: Sequence[Neighbour], relations: Sequence[Relation], gone: Sequence[str]) -> list[Rival]:
+    return [
+        Rival(belief=neighbour.belief, relation=relation)
+        for neighbour, relation in zip(near, relations, strict=True)
+        if neighbour.belief.id not in gone
+    ]
 
 
 def _echo(claim: Claim, near: Sequence[Neighbour]) -> Belief | None:
