@@ -1,5 +1,6 @@
-"""Hypothesis profiles: ``quick`` by default, ``HYPOTHESIS_PROFILE=thorough`` for 1,000 fresh examples a property.
+"""What all tests share: Hypothesis profiles, and ``--rewrite`` for the files that are kept current by tests.
 
+``quick`` by default, ``HYPOTHESIS_PROFILE=thorough`` for 1,000 fresh examples a property.
 The quick profile draws the same examples every time, so that a failing test is always about what was just changed.
 """
 
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _SLOW_IS_FINE = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture)
@@ -16,3 +18,13 @@ settings.register_profile(
 )
 settings.register_profile("thorough", max_examples=1_000, deadline=None, suppress_health_check=_SLOW_IS_FINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite", action="store_true", help="rewrite generated documents and golden tables")
+
+
+@pytest.fixture
+def rewrite(request: pytest.FixtureRequest) -> bool:
+    """Whether generated files are to be written anew instead of compared."""
+    return bool(request.config.getoption("--rewrite"))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from thymus.core.beliefs import HELD_BACK, Act, Belief, Cause, Change, Edge, Status
-from thymus.core.relations import Label
+from thymus.core.decide import contradicted
 from thymus.core.replay import Relate, Revocation, Telling, replay, revocations, undone_by
 from thymus.errors import InputError
 
@@ -44,17 +44,9 @@ def resolve(store: Store, scope: Scope, belief: Belief, *, accept: bool) -> list
 
 
 def _contradicted(store: Store, scope: Scope, belief_id: str) -> list[Belief]:
-    """The active rivals that the judge says it contradicts, or the likeliest one where it was not sure."""
-    against = {
-        edge.rival if edge.claim == belief_id else edge.claim: edge.relation
-        for edge in store.edges(scope, [belief_id])
-        if edge.relation.detected
-    }
-    rivals = store.get(scope, list(against))
-    active = [id_ for id_ in sorted(against) if rivals[id_].status is Status.ACTIVE]
-    sure = [id_ for id_ in active if against[id_].label is Label.CONTRADICTS]
-    likeliest = sorted(active, key=lambda id_: -against[id_].contradiction)[:1]
-    return [rivals[id_] for id_ in (sure or likeliest)]
+    edges = store.edges(scope, [belief_id])
+    others = store.get(scope, list({id_ for edge in edges for id_ in (edge.claim, edge.rival)}))
+    return [others[id_] for id_ in contradicted(belief_id, edges, lambda id_: others[id_].status)]
 
 
 def revoke(store: Store, policy: Policy, scope: Scope, revocation: Revocation, relate: Relate) -> list[Change]:

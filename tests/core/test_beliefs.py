@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from builders import a_belief
 
+from builders import a_belief
 from thymus.core.beliefs import HELD_BACK, LIVE, TRANSITIONS, Cause, Change, Status, born, transition
 from thymus.errors import TransitionError
 

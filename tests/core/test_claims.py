@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from builders import a_claim
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import a_claim
 from thymus.core.claims import Kind, fold
 
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from builders import (
     COMPATIBLE,
     CONFIRMED,
@@ -18,24 +24,22 @@ from builders import (
     claims,
     rivals,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-
 from thymus.core.beliefs import Status
 from thymus.core.claims import Claim
 from thymus.core.decide import decide
 from thymus.core.gates import GATES, THYMUS_V3, too_busy
 from thymus.core.policy import Effect, Policy, Rival
+from thymus.core.relations import Relation
 
 gates = st.sampled_from(list(GATES.values()))
 
 
 @given(gates, claims(), rivals(), st.randoms())
 def test_the_same_claim_and_rivals_always_decide_the_same(
-    policy: Policy, claim: Claim, found: list[Rival], order: object
+    policy: Policy, claim: Claim, found: list[Rival], order: random.Random
 ) -> None:
     shuffled = list(found)
-    order.shuffle(shuffled)  # type: ignore[attr-defined]
+    order.shuffle(shuffled)
     assert decide(policy, claim, found) == decide(policy, claim, shuffled) == decide(policy, claim, tuple(found))
 
 
@@ -72,32 +76,27 @@ def test_held_back_on_one_account_replaces_on_none() -> None:
     own = Rival(belief=a_belief("m_own", source=COURIER), relation=CONFIRMED)
     users = Rival(belief=a_belief("m_users", source=USER), relation=DETECTED)
     decision = decide(THYMUS_V3, a_claim(source=COURIER), [own, users])
-    assert (Effect.CONTEST, (), ("m_users",)) == (decision.effect, decision.supersedes, decision.contests)
+    assert (decision.effect, decision.supersedes, decision.contests) == (Effect.CONTEST, (), ("m_users",))
 
 
 @pytest.mark.parametrize("relation", [DETECTED, UNKNOWN])
-def test_a_change_that_is_not_confirmed_stands_beside_the_old(relation: object) -> None:
-    own = Rival(belief=a_belief(source=COURIER), relation=relation)  # type: ignore[arg-type]
+def test_a_change_that_is_not_confirmed_stands_beside_the_old(relation: Relation) -> None:
+    own = Rival(belief=a_belief(source=COURIER), relation=relation)
     assert Effect.ADMIT is decide(THYMUS_V3, a_claim(source=COURIER), [own]).effect
 
 
 @pytest.mark.parametrize(("relation", "superseded"), [(SAME, True), (CONFIRMED, True), (DETECTED, False)])
-def test_the_user_settles_a_held_back_claim_by_speaking(relation: object, superseded: bool) -> None:
+def test_the_user_settles_a_held_back_claim_by_speaking(relation: Relation, superseded: bool) -> None:
     held = a_belief(source=SHOP, status=Status.CONTESTED)
-    decision = decide(THYMUS_V3, a_claim(source=USER), [Rival(belief=held, relation=relation)])  # type: ignore[arg-type]
+    decision = decide(THYMUS_V3, a_claim(source=USER), [Rival(belief=held, relation=relation)])
     assert superseded is (decision.supersedes == (held.id,))
 
 
 @pytest.mark.parametrize("effect", Effect)
 def test_a_busy_scope_lets_nobody_replace_and_admits_nothing_from_outside(effect: Effect) -> None:
     decision = decide(THYMUS_V3, a_claim(source=COURIER), [])
+    decision = replace(decision, effect=effect)
     careful = max(effect, Effect.CONTEST)
-    assert careful is too_busy(a_claim(source=LOOKALIKE), _with(decision, effect)).effect
-    busy = too_busy(a_claim(source=USER), _with(decision, effect))
+    assert careful is too_busy(a_claim(source=LOOKALIKE), decision).effect
+    busy = too_busy(a_claim(source=USER), decision)
     assert (max(effect, Effect.ADMIT), ()) == (busy.effect, busy.supersedes)
-
-
-def _with(decision: object, effect: Effect) -> object:
-    from dataclasses import replace
-
-    return replace(decision, effect=effect)  # type: ignore[type-var]

@@ -6,6 +6,9 @@ import re
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from builders import (
     ASSISTANT,
     COURIER,
@@ -19,9 +22,6 @@ from builders import (
     outsiders,
     sources,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-
 from thymus.core.beliefs import Belief, Status
 from thymus.core.disclose import MOST_DISCLOSED, Contest, compose, mask_own_wording
 from thymus.core.gates import GATES, THYMUS_V3, UNSAFE_BOUNDED_OCCUPANCY, UNSAFE_THYMUS_V1, UNSAFE_THYMUS_V2
@@ -30,7 +30,16 @@ from thymus.core.provenance import Source
 from thymus.core.quoting import name
 
 words = st.sampled_from(
-    ["delivery is 5 pm", "“quoted” words", "- bullet", "a (from b)", "• said “x” on 2026-01-01", "two\nlines", "  ", "x" * 3_000]
+    [
+        "delivery is 5 pm",
+        "“quoted” words",
+        "- bullet",
+        "a (from b)",
+        "• said “x” on 2026-01-01",
+        "two\nlines",
+        "  ",
+        "x" * 3_000,
+    ]
 )
 statuses = st.sampled_from(Status)
 DISCLOSING = [policy for policy in GATES.values() if policy.showing is Showing.WITHHOLD]
@@ -77,20 +86,19 @@ def test_the_context_labels_what_is_not_the_users() -> None:
         a_belief("m_3", "the shop closes at 8", ASSISTANT, derived_from=(SHOP,)),
     ]
     assert (
-        "- standup is at 9:15\n"
+        compose(THYMUS_V3, hits, ()).context == "- standup is at 9:15\n"
         "- “delivery is 5 pm” (from email:courier@parcels.example; verified sender; 2026-03-02)\n"
         "- “the shop closes at 8” (from assistant; reported by a model; derived from web:shop.example; 2026-03-02)"
-        == compose(THYMUS_V3, hits, ()).context
     )
 
 
 def test_a_single_contested_claim_is_told_in_three_sentences() -> None:
     contest = _contest(1, "delivery is 7 pm", LOOKALIKE, a_belief("m_1", "delivery is 5 pm", COURIER))
     assert (
-        "I also have unconfirmed information that contradicts what I know. "
+        compose(THYMUS_V3, (), [contest]).notice == "I also have unconfirmed information that contradicts what I know. "
         "An e-mail from email:courier@parce1s.example (verified sender) said “delivery is 7 pm” on 2026-03-02; "
         "an e-mail from email:courier@parcels.example (verified sender) said “delivery is 5 pm”. "
-        "I have not used it. Tell me if it is right." == compose(THYMUS_V3, (), [contest]).notice
+        "I have not used it. Tell me if it is right."
     )
 
 
@@ -124,12 +132,12 @@ def test_agreeing_sources_do_not_push_another_claim_out_of_the_notice() -> None:
 
 def test_one_wording_is_one_line_of_the_context() -> None:
     hits = [a_belief("m_1", "Delivery is 5 pm.", SHOP), a_belief("m_2", "delivery is 5 pm", USER)]
-    assert ["m_2"] == [memory.id for memory in compose(THYMUS_V3, hits, ()).memories]
+    assert [memory.id for memory in compose(THYMUS_V3, hits, ()).memories] == ["m_2"]
 
 
 def test_bounded_occupancy_shows_one_outside_memory_and_all_of_the_users() -> None:
     hits = [a_belief("m_1", "a is 1", SHOP), a_belief("m_2", "b is 1"), a_belief("m_3", "c is 1", COURIER)]
-    assert ["m_1", "m_2"] == [memory.id for memory in compose(UNSAFE_BOUNDED_OCCUPANCY, hits, ()).memories]
+    assert [memory.id for memory in compose(UNSAFE_BOUNDED_OCCUPANCY, hits, ()).memories] == ["m_1", "m_2"]
 
 
 def test_v1_shows_contested_claims_to_the_model_with_a_warning() -> None:
@@ -211,7 +219,19 @@ def test_what_only_resembles_our_wording_is_kept(text: str) -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    [" more such claims, from ", " said “a” on ", " said “", ": see the inbox.", ") ", "• ", "- “", "“”", "\t", " ", "\n- "],
+    [
+        " more such claims, from ",
+        " said “a” on ",
+        " said “",
+        ": see the inbox.",
+        ") ",
+        "• ",
+        "- “",
+        "“”",
+        "\t",
+        " ",
+        "\n- ",
+    ],
 )
 @pytest.mark.parametrize("start", ["", "• ", "- “a” (from ", "• 1 more such claims, from ", "I have not used it. "])
 def test_masking_takes_linear_time(start: str, unit: str) -> None:
@@ -223,9 +243,9 @@ def test_masking_takes_linear_time(start: str, unit: str) -> None:
 
 def test_a_record_can_be_written_down() -> None:
     record = compose(THYMUS_V3, [a_belief(source=COURIER)], [_contest(1, "delivery is 7 pm")]).to_dict()
-    assert ["context", "notice", "memories", "contested"] == list(record)
-    assert "email:courier@parcels.example" == record["memories"][0]["source"]
-    assert "contested" == record["contested"][0]["status"]
+    assert list(record) == ["context", "notice", "memories", "contested"]
+    assert record["memories"][0]["source"] == "email:courier@parcels.example"
+    assert record["contested"][0]["status"] == "contested"
 
 
 @given(st.sampled_from(SOURCES))

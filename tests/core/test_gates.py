@@ -1,7 +1,7 @@
 """The gates as one readable table: every speaker, kind and rival, and what each gate decides.
 
-The table is kept in tests/golden/gates.txt. After an intended change: ``python tests/core/test_gates.py`` rewrites it
-and docs/explanation/gates.md.
+The table is kept in tests/golden/gates.txt. After an intended change: ``pytest tests/core/test_gates.py --rewrite``
+rewrites it and docs/explanation/gates.md.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from builders import (
     ASSISTANT,
     COMPATIBLE,
@@ -27,7 +28,6 @@ from builders import (
     a_belief,
     a_claim,
 )
-
 from thymus.core.beliefs import Status
 from thymus.core.claims import Claim, Kind
 from thymus.core.decide import decide
@@ -95,21 +95,22 @@ def draw_table() -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+_HEAD = """\
+# Gates
+
+A gate is a list of rules. Every rule is tried against an incoming claim and each stored memory that may contradict it,
+and the most careful effect wins: {effects}.
+Where no rule applies, the claim is admitted. The order of the rules never matters.
+
+This page is made from `src/thymus/core/gates.py` by `pytest tests/core/test_gates.py --rewrite`; a test keeps it
+current. What every gate decides for every sort of speaker and memory is in `tests/golden/gates.txt`, and which
+guarantees each keeps or breaks in [guarantees.md](guarantees.md).
+"""
+
+
 def draw_document() -> str:
     """docs/explanation/gates.md: the gates in words, from the rules themselves."""
-    lines = [
-        "# Gates",
-        "",
-        "A gate is a list of rules. Every rule is tried against an incoming claim and each stored memory that may "
-        "contradict it,",
-        "and the most careful effect wins: " + " < ".join(f"**{effect.name}**" for effect in sorted(Effect)) + ".",
-        "Where no rule applies, the claim is admitted. The order of the rules never matters.",
-        "",
-        "This page is made from `src/thymus/core/gates.py` by `python tests/core/test_gates.py`; a test keeps it current.",
-        "What every gate decides for every sort of speaker and memory is in `tests/golden/gates.txt`, and which",
-        "guarantees each holds or breaks in [guarantees.md](guarantees.md).",
-        "",
-    ]
+    lines = [_HEAD.format(effects=" < ".join(f"**{effect.name}**" for effect in sorted(Effect)))]
     for policy in GATES.values():
         lines += [f"## `{policy.name}`", "", *_about(policy), ""]
     return "\n".join(lines)
@@ -137,11 +138,15 @@ _SHOWN = {
 }
 
 
-def test_what_every_gate_decides() -> None:
+def test_what_every_gate_decides(rewrite: bool) -> None:
+    if rewrite:
+        GOLDEN.write_text(draw_table(), "utf-8")
     assert GOLDEN.read_text("utf-8") == draw_table()
 
 
-def test_the_page_about_the_gates_is_current() -> None:
+def test_the_page_about_the_gates_is_current(rewrite: bool) -> None:
+    if rewrite:
+        DOCUMENT.write_text(draw_document(), "utf-8")
     assert DOCUMENT.read_text("utf-8") == draw_document()
 
 
@@ -159,8 +164,3 @@ def test_a_gate_is_found_by_name_or_passed_on() -> None:
 def test_gates_cannot_be_changed_while_the_program_runs() -> None:
     with pytest.raises(TypeError):
         GATES["thymus-v3"] = GATES["allow-all"]  # type: ignore[index]
-
-
-if __name__ == "__main__":
-    GOLDEN.write_text(draw_table(), "utf-8")
-    DOCUMENT.write_text(draw_document(), "utf-8")

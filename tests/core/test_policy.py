@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import permutations
 
 import pytest
-from builders import CONFIRMED, COURIER, USER, a_belief, a_claim, claims, relations, rivals
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import CONFIRMED, COURIER, USER, a_belief, a_claim, claims, relations, rivals
 from thymus.core import gates
 from thymus.core.beliefs import Cause, Status, born
 from thymus.core.claims import Claim
@@ -49,7 +49,7 @@ def policies(draw: st.DrawFn) -> Policy:
 
 
 def test_effects_in_order_of_caution() -> None:
-    assert ["REPLACE", "ADMIT", "CONTEST", "QUARANTINE", "REJECT"] == [effect.name for effect in sorted(Effect)]
+    assert [effect.name for effect in sorted(Effect)] == ["REPLACE", "ADMIT", "CONTEST", "QUARANTINE", "REJECT"]
 
 
 @pytest.mark.parametrize(
@@ -96,9 +96,9 @@ def test_a_predicates_name_means_the_predicate(predicate: Predicate, claim: Clai
 
 def test_the_negation_of_a_compound_negates_all_of_it() -> None:
     both = ~gates.from_user & gates.conflicts
-    assert "~(~from_user & conflicts)" == (~both).name
-    assert "~(~(from_user | conflicts) & confirmed)" == (~(~(gates.from_user | gates.conflicts) & gates.confirmed)).name
-    assert "from_user" == (~~gates.from_user).name
+    assert (~both).name == "~(~from_user & conflicts)"
+    assert (~(~(gates.from_user | gates.conflicts) & gates.confirmed)).name == "~(~(from_user | conflicts) & confirmed)"
+    assert (~~gates.from_user).name == "from_user"
 
 
 @given(predicates, predicates)
@@ -110,8 +110,8 @@ def test_a_predicate_says_why_not_what_its_negation_says(a: Predicate, b: Predic
 
 def test_a_rule_explains_itself() -> None:
     rule = Rule(name="r", effect=Effect.CONTEST, when=gates.conflicts & ~gates.authenticated)
-    assert "contested: it seems to contradict a memory and that identity is not verified" == rule.because
-    assert "conflicts & ~authenticated" == rule.when.name
+    assert rule.because == "contested: it seems to contradict a memory and that identity is not verified"
+    assert rule.when.name == "conflicts & ~authenticated"
 
 
 @given(policies(), claims(), rivals())
@@ -120,10 +120,12 @@ def test_the_order_of_rules_never_matters(policy: Policy, claim: Claim, found: l
         decide(Policy(name="drawn", summary="", rules=rules, showing=Showing.WITHHOLD), claim, found)
         for rules in list(permutations(policy.rules))[:24]
     }
-    assert 1 == len(decisions)
+    assert len(decisions) == 1
 
 
-@given(policies(), predicates, st.sampled_from([effect for effect in Effect if effect > Effect.ADMIT]), claims(), rivals())
+@given(
+    policies(), predicates, st.sampled_from([effect for effect in Effect if effect > Effect.ADMIT]), claims(), rivals()
+)
 def test_another_careful_rule_never_makes_a_gate_less_careful(
     policy: Policy, when: Predicate, effect: Effect, claim: Claim, found: list[Rival]
 ) -> None:

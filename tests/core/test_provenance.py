@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from builders import ASSISTANT, COURIER, SHOP, UNVERIFIED_COURIER, USER, a_claim, lineages, sources
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import ASSISTANT, COURIER, SHOP, UNVERIFIED_COURIER, USER, a_claim, lineages, sources
 from thymus.core.provenance import UNPRINTABLE, Assurance, Source, lineage_of
 from thymus.errors import SourceError
 

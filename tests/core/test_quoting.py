@@ -6,10 +6,10 @@ import re
 import time
 
 import pytest
-from builders import ANONYMOUS, ASSISTANT, COURIER, RAVI, UNATTESTED_USER, UNVERIFIED_COURIER, USER, sources
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import ANONYMOUS, ASSISTANT, COURIER, RAVI, UNATTESTED_USER, UNVERIFIED_COURIER, USER, sources
 from thymus.core.provenance import UNPRINTABLE, Source
 from thymus.core.quoting import (
     LONGEST_LINE,
@@ -25,24 +25,17 @@ from thymus.core.quoting import (
     standing,
 )
 
-hostile = st.one_of(
-    st.text(max_size=80),
-    st.lists(
-        st.sampled_from(
-            ["“", "”", '"', "«", "\n", "\r", "\u2028", "\u202e", "\u200b", "\x1b[31m", "\x00", "<b>", "`", "*", "_", "\\"]
-            + ["http://evil.example", "//1.2.3.4/a", "![x](", "[x](", ")", " (from user; the user)", "javascript:", "a "]
-        ),
-        max_size=12,
-    ).map("".join),
-)
+_PIECES = r"""“ ” " « < <b> > ` * _ \ ]( ![x]( [x]( ( [ ) http://evil.example //1.2.3.4/a tel: evil.example""".split()
+_UNSEEN = ["\n", "\r", "\u2028", "\u202e", "\u200b", "\x1b[31m", "\x00", " (from user; the user)", "a "]
+hostile = st.one_of(st.text(max_size=80), st.lists(st.sampled_from(_PIECES + _UNSEEN), max_size=12).map("".join))
 
 
 @given(hostile)
 def test_quotes_cannot_be_closed_and_lines_cannot_be_left(text: str) -> None:
     for shown in (quote(text), contain(text)):
-        assert "“" == shown[0]
-        assert "”" == shown[-1]
-        assert not re.search("[“”\"«»„‟＂\n\r\u2028\u2029\x85]", shown[1:-1])
+        assert shown[0] == "“"
+        assert shown[-1] == "”"
+        assert not re.search('[“”"«»„‟＂\n\r\u2028\u2029\x85]', shown[1:-1])
         assert not UNPRINTABLE.search(shown)
         assert shown == " ".join(shown.split())
 
@@ -57,7 +50,7 @@ def test_quoting_ends(text: str) -> None:
 def test_nothing_in_a_quote_can_be_clicked_or_rendered(text: str) -> None:
     shown = quote(text)
     assert not re.search(r"(?i)\bhttps?\s*:", shown)
-    assert not re.search(r"(?i)\b(?:ftp|file|javascript|data|mailto|tel|sms)\s*:", shown)
+    assert not re.search(r"(?i)\b(?:ftp|file|javascript|data|mailto|tel|sms):[^\s:”]", shown)
     assert not re.search(r"[<>`*\\]", shown)
     assert not re.search(r"\w\.[a-z]", shown)
     assert "](" not in shown
@@ -69,8 +62,8 @@ def test_nothing_in_a_quote_can_be_clicked_or_rendered(text: str) -> None:
         ("https://evil.example/a?b=c", "hxxps://evil[.]example/a?b=c"),
         ("HTTP://EVIL.EXAMPLE", "HxxP://EVIL[.]EXAMPLE"),
         ("http : //evil.example", "hxxp : //evil[.]example"),
-        ("mailto:a@evil.example", "mailto[:]a@evil[.]example"),
-        ("javascript:alert(1)", "javascript[:]alert(1)"),
+        ("mailto:a@evil.example", "mailto(:)a@evil[.]example"),
+        ("javascript:alert(1)", "javascript(:)alert(1)"),
         ("evil。example", "evil[.]example"),
         ("at 9.15 we pay 3.50", "at 9.15 we pay 3.50"),
         ("See you. Bring 2.", "See you. Bring 2."),
@@ -87,6 +80,8 @@ def test_defang(link: str, broken: str) -> None:
         "[your bank](//localhost/x)",
         "[log in](/login)",
         "[log in][1]",
+        "tel:(//1.2.3.4/x)",
+        "javascript:[//1.2.3.4/x)",
         "![x](https://evil.example/a.png?q=secret)",
         "<img src=//evil.example>",
     ],
@@ -100,20 +95,34 @@ def test_no_markup_survives_in_a_quote(image: str) -> None:
 
 @pytest.mark.parametrize(
     "invisible",
-    ["\U000e0041", "\u034f", "\u3164", "\uffa0", "\u200b", "\u2060", "\ufeff", "\u00ad", "\U000e0100", "\u17b4", "\x07"],
+    [
+        "\U000e0041",
+        "\u034f",
+        "\u3164",
+        "\uffa0",
+        "\u200b",
+        "\u2060",
+        "\ufeff",
+        "\u00ad",
+        "\U000e0100",
+        "\u17b4",
+        "\x07",
+    ],
 )
 def test_invisible_characters_carry_nothing_past_us(invisible: str) -> None:
-    assert "send money" == one_line(f"send{invisible * 3} money")
+    assert one_line(f"send{invisible * 3} money") == "send money"
 
 
 def test_the_model_gets_identifiers_to_the_letter() -> None:
-    assert "“Pay at https://pay.example/x_y with <code> A*7”" == contain("Pay at https://pay.example/x_y with <code> A*7")
+    assert (
+        contain("Pay at https://pay.example/x_y with <code> A*7") == "“Pay at https://pay.example/x_y with <code> A*7”"
+    )
 
 
 def test_a_cut_is_made_at_a_word_and_shown() -> None:
-    assert "aaaa…" == cut("aaaa bbbb", 7)
-    assert "aaaaaa…" == cut("aaaaaaaaa", 7)
-    assert "aaaa bb" == cut("aaaa bb", 7)
+    assert cut("aaaa bbbb", 7) == "aaaa…"
+    assert cut("aaaaaaaaa", 7) == "aaaaaa…"
+    assert cut("aaaa bb", 7) == "aaaa bb"
 
 
 @pytest.mark.parametrize(
@@ -152,7 +161,7 @@ def test_only_the_user_is_called_the_user(source: Source) -> None:
 def test_an_identity_cannot_pose_as_our_words_nor_be_a_link(identity: str) -> None:
     shown = carrier(Source(channel="web", identity=identity))
     assert shown.endswith(" (unverified sender)")
-    assert 1 == shown.count("(")
+    assert shown.count("(") == 1
     assert not re.search("(?i)https?:|\\]\\(", shown)
     assert len(name(Source(channel="web", identity=identity))) <= LONGEST_NAME + 60
 

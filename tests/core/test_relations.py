@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from builders import relations
 from hypothesis import given
 
+from builders import relations
 from thymus.core.relations import CONFIRMED, DETECTED, Label, Relation
 
 
@@ -47,8 +47,8 @@ def test_what_is_no_probability_is_refused(confidence: float, contradiction: flo
 
 def test_a_failed_judge_counts_as_detected_and_not_confirmed() -> None:
     relation = Relation.unknown("timed out", judge="llm")
-    assert (True, False) == (relation.detected, relation.confirmed)
-    assert ("timed out", "llm", 0.0) == (relation.because, relation.judge, relation.contradiction)
+    assert (relation.detected, relation.confirmed) == (True, False)
+    assert (relation.because, relation.judge, relation.contradiction) == ("timed out", "llm", 0.0)
 
 
 @given(relations())

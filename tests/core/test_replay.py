@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from builders import CONFIRMED, COURIER, LOOKALIKE, NOON, SAME, SHOP, USER, a_belief
-
 from thymus.core.beliefs import LIVE, Act, Belief, Cause, Change, Edge, Status, born
 from thymus.core.decide import decide
 from thymus.core.gates import THYMUS_V3
@@ -36,9 +35,7 @@ class History:
         ]
         decision = decide(THYMUS_V3, belief.claim, found)
         belief = replace(belief, status=born(decision.effect.cause), seq=len(self.beliefs) + 1)
-        birth = Change(
-            belief=id_, before=None, cause=decision.effect.cause, after=belief.status, by=decision.contests
-        )
+        birth = Change(belief=id_, before=None, cause=decision.effect.cause, after=belief.status, by=decision.contests)
         ends = [
             Change(
                 belief=rival,
@@ -103,14 +100,14 @@ def test_telling_all_of_it_again_changes_nothing() -> None:
     history.told("x3", LOOKALIKE, x2=CONFIRMED)
     history.accept("x3", "x2")
     history.forget("x1")
-    assert () == replay(THYMUS_V3, history.tellings)
+    assert replay(THYMUS_V3, history.tellings) == ()
 
 
 def test_what_a_revoked_source_held_back_stands_again() -> None:
     history = History()
     history.told("evil", LOOKALIKE)
     assert CONTESTED is history.told("true", COURIER, evil=CONFIRMED)
-    assert {"evil": RETRACTED, "true": ACTIVE} == history.revoke(LOOKALIKE)
+    assert history.revoke(LOOKALIKE) == {"evil": RETRACTED, "true": ACTIVE}
 
 
 def test_what_a_revoked_source_had_superseded_stands_again() -> None:
@@ -119,7 +116,7 @@ def test_what_a_revoked_source_had_superseded_stands_again() -> None:
     history.told("x2", COURIER, relayed=CONFIRMED)
     assert SUPERSEDED is history.beliefs["relayed"].status
     statuses = history.undo(2)
-    assert {"relayed": ACTIVE, "x2": RETRACTED} == statuses
+    assert statuses == {"relayed": ACTIVE, "x2": RETRACTED}
 
 
 def test_what_was_derived_from_a_revoked_source_goes_with_it() -> None:
@@ -127,7 +124,7 @@ def test_what_was_derived_from_a_revoked_source_goes_with_it() -> None:
     history.told("x1", LOOKALIKE)
     history.told("summary", SHOP, derived_from=(COURIER, LOOKALIKE))
     history.told("own", SHOP)
-    assert {"x1": RETRACTED, "summary": RETRACTED, "own": ACTIVE} == history.revoke(LOOKALIKE)
+    assert history.revoke(LOOKALIKE) == {"x1": RETRACTED, "summary": RETRACTED, "own": ACTIVE}
 
 
 def test_a_chain_of_decisions_is_followed_to_its_end() -> None:
@@ -136,8 +133,8 @@ def test_a_chain_of_decisions_is_followed_to_its_end() -> None:
     history.told("x1", COURIER, evil=CONFIRMED)
     history.told("x2", COURIER, evil=CONFIRMED, x1=CONFIRMED)
     history.told("shop", SHOP, x1=CONFIRMED, x2=CONFIRMED)
-    assert {"evil": ACTIVE, "x1": CONTESTED, "x2": CONTESTED, "shop": ACTIVE} == history.statuses()
-    assert {"evil": RETRACTED, "x1": SUPERSEDED, "x2": ACTIVE, "shop": CONTESTED} == history.revoke(LOOKALIKE)
+    assert history.statuses() == {"evil": ACTIVE, "x1": CONTESTED, "x2": CONTESTED, "shop": ACTIVE}
+    assert history.revoke(LOOKALIKE) == {"evil": RETRACTED, "x1": SUPERSEDED, "x2": ACTIVE, "shop": CONTESTED}
 
 
 def test_the_users_acceptance_of_a_revoked_source_falls_with_it() -> None:
@@ -145,7 +142,7 @@ def test_the_users_acceptance_of_a_revoked_source_falls_with_it() -> None:
     history.told("x1", USER)
     history.told("x2", LOOKALIKE, x1=CONFIRMED)
     history.accept("x2", "x1")
-    assert {"x1": ACTIVE, "x2": RETRACTED} == history.revoke(LOOKALIKE)
+    assert history.revoke(LOOKALIKE) == {"x1": ACTIVE, "x2": RETRACTED}
 
 
 def test_the_users_decline_outlives_the_reason_to_ask() -> None:
@@ -153,7 +150,7 @@ def test_the_users_decline_outlives_the_reason_to_ask() -> None:
     history.told("evil", LOOKALIKE)
     history.told("x1", SHOP, evil=CONFIRMED)
     history.decline("x1")
-    assert {"evil": RETRACTED, "x1": REJECTED} == history.revoke(LOOKALIKE)
+    assert history.revoke(LOOKALIKE) == {"evil": RETRACTED, "x1": REJECTED}
 
 
 def test_what_was_forgotten_stays_forgotten() -> None:
@@ -161,7 +158,7 @@ def test_what_was_forgotten_stays_forgotten() -> None:
     history.told("evil", LOOKALIKE)
     history.told("x1", COURIER, evil=CONFIRMED)
     history.forget("x1")
-    assert {"evil": RETRACTED, "x1": RETRACTED} == history.revoke(LOOKALIKE)
+    assert history.revoke(LOOKALIKE) == {"evil": RETRACTED, "x1": RETRACTED}
 
 
 def test_undoing_a_replacement_does_not_let_in_what_it_had_kept_out() -> None:
@@ -170,8 +167,8 @@ def test_undoing_a_replacement_does_not_let_in_what_it_had_kept_out() -> None:
     history.told("x1", USER)
     history.told("x2", USER, x1=CONFIRMED)
     history.told("x3", LOOKALIKE, x2=CONFIRMED)
-    assert {"x1": SUPERSEDED, "x2": ACTIVE, "x3": CONTESTED} == history.statuses()
-    assert {"x1": ACTIVE, "x2": RETRACTED, "x3": CONTESTED} == history.undo(2)
+    assert history.statuses() == {"x1": SUPERSEDED, "x2": ACTIVE, "x3": CONTESTED}
+    assert history.undo(2) == {"x1": ACTIVE, "x2": RETRACTED, "x3": CONTESTED}
 
 
 def test_revoking_an_accepted_claim_does_not_let_in_what_it_had_kept_out() -> None:
@@ -180,7 +177,7 @@ def test_revoking_an_accepted_claim_does_not_let_in_what_it_had_kept_out() -> No
     history.told("x2", LOOKALIKE, x1=CONFIRMED)
     history.accept("x2", "x1")
     history.told("x3", SHOP, x2=CONFIRMED)
-    assert {"x1": ACTIVE, "x2": RETRACTED, "x3": CONTESTED} == history.revoke(LOOKALIKE)
+    assert history.revoke(LOOKALIKE) == {"x1": ACTIVE, "x2": RETRACTED, "x3": CONTESTED}
 
 
 def test_undoing_twice_is_doing_nothing() -> None:
@@ -190,7 +187,7 @@ def test_undoing_twice_is_doing_nothing() -> None:
     before = history.statuses()
     history.revoke(LOOKALIKE)
     assert before == history.undo(3)
-    assert {"evil": RETRACTED, "x1": ACTIVE} == history.undo(4)
+    assert history.undo(4) == {"evil": RETRACTED, "x1": ACTIVE}
     assert before == history.undo(5)
 
 
@@ -199,7 +196,7 @@ def test_undoing_a_decision_of_the_user_holds_the_claim_back_again() -> None:
     history.told("x1", USER)
     history.told("x2", LOOKALIKE, x1=CONFIRMED)
     seq = history.accept("x2", "x1")
-    assert {"x1": ACTIVE, "x2": CONTESTED} == history.undo(seq)
+    assert history.undo(seq) == {"x1": ACTIVE, "x2": CONTESTED}
 
 
 def test_a_user_who_settled_a_claim_by_speaking_still_means_it_without_the_rival() -> None:
@@ -207,8 +204,8 @@ def test_a_user_who_settled_a_claim_by_speaking_still_means_it_without_the_rival
     history.told("evil", LOOKALIKE)
     history.told("x1", SHOP, evil=CONFIRMED)
     history.told("user", USER, evil=CONFIRMED, x1=SAME)
-    assert {"evil": SUPERSEDED, "x1": SUPERSEDED, "user": ACTIVE} == history.statuses()
-    assert {"evil": RETRACTED, "x1": ACTIVE, "user": ACTIVE} == history.revoke(LOOKALIKE)
+    assert history.statuses() == {"evil": SUPERSEDED, "x1": SUPERSEDED, "user": ACTIVE}
+    assert history.revoke(LOOKALIKE) == {"evil": RETRACTED, "x1": ACTIVE, "user": ACTIVE}
 
 
 def test_an_old_revocation_does_not_reach_what_the_source_said_afterwards() -> None:
@@ -217,7 +214,7 @@ def test_an_old_revocation_does_not_reach_what_the_source_said_afterwards() -> N
     history.revoke(COURIER)
     history.told("x2", COURIER)
     history.told("y1", LOOKALIKE)
-    assert {"x1": RETRACTED, "x2": ACTIVE, "y1": RETRACTED} == history.revoke(LOOKALIKE)
+    assert history.revoke(LOOKALIKE) == {"x1": RETRACTED, "x2": ACTIVE, "y1": RETRACTED}
 
 
 def test_a_sender_cannot_escape_a_revocation_by_an_early_date() -> None:
@@ -235,4 +232,4 @@ def test_a_recorded_outcome_stands_where_nothing_it_rested_on_differs() -> None:
     history.beliefs["x2"] = a_belief("x2", "x2", SHOP, status=QUARANTINED)
     birth = Change(belief="x2", before=None, cause=Cause.QUARANTINE, after=QUARANTINED)
     history.act(Act.REMEMBER, birth, beliefs=(history.beliefs["x2"],))
-    assert {"x1": RETRACTED, "x2": QUARANTINED} == history.revoke(COURIER)
+    assert history.revoke(COURIER) == {"x1": RETRACTED, "x2": QUARANTINED}

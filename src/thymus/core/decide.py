@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from thymus.core.beliefs import Status
 from thymus.core.policy import Effect, Policy, Rival, Rule
+from thymus.core.relations import Label
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from thymus.core.beliefs import Edge
     from thymus.core.claims import Claim
 
 
@@ -71,6 +74,22 @@ def decide(policy: Policy, claim: Claim, rivals: Sequence[Rival]) -> Decision:
         supersedes=rivals_hit if effect is Effect.REPLACE else (),
         contests=rivals_hit if effect in (Effect.CONTEST, Effect.QUARANTINE) else (),
     )
+
+
+def contradicted(belief_id: str, edges: Iterable[Edge], standing: Callable[[str], Status | None]) -> tuple[str, ...]:
+    """What accepting a held-back belief supersedes: the active beliefs that the judge says it contradicts.
+
+    Where the judge was sure of none, the one that it holds likeliest: the user said that one of the two is false.
+
+    :param edges: judged pairs in which the belief takes part, on either side.
+    :param standing: the status of a belief.
+    """
+    against = {
+        edge.rival if edge.claim == belief_id else edge.claim: edge.relation for edge in edges if edge.relation.detected
+    }
+    active = [id_ for id_ in sorted(against) if standing(id_) is Status.ACTIVE]
+    sure = tuple(id_ for id_ in active if against[id_].label is Label.CONTRADICTS)
+    return sure or tuple(sorted(active, key=lambda id_: -against[id_].contradiction)[:1])
 
 
 def _unique(matches: Sequence[Match]) -> tuple[Match, ...]:

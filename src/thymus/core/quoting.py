@@ -48,7 +48,7 @@ def defang(text: str) -> str:
 
 
 def _break_scheme(text: str) -> str:
-    return _SCHEME.sub(lambda m: f"{m[1]}xx{m[2]}{m[3]}" if m[1] else f"{m[4]}[:]", text)
+    return _SCHEME.sub(lambda m: f"{m[1]}xx{m[2]}{m[3]}" if m[1] else f"{m[4]}(:)", text)
 
 
 def contain(text: str) -> str:

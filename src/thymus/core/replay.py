@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from thymus.core.beliefs import LIVE, Act, Belief, Cause, Change, Edge, Status, born
-from thymus.core.decide import decide
+from thymus.core.decide import contradicted, decide
 from thymus.core.policy import Policy, Rival
 from thymus.core.relations import Relation
 
@@ -198,9 +198,11 @@ class _World:
             self.alt[settled] = Status.REJECTED
             return
         self.alt[settled] = Status.ACTIVE
-        for change in telling.changes:
-            if change.cause is Cause.SUPERSEDE and self.alt.get(change.belief) in LIVE:
-                self.alt[change.belief] = Status.SUPERSEDED
+        recorded = {change.belief for change in telling.changes if change.cause is Cause.SUPERSEDE}
+        edges = [edge for told in self.edges.values() for edge in told if settled in (edge.claim, edge.rival)]
+        for id_ in recorded | set(contradicted(settled, edges, self.alt.get)):
+            if self.alt.get(id_) in LIVE:
+                self.alt[id_] = Status.SUPERSEDED
 
     def forget(self, telling: Telling) -> None:
         for change in telling.changes:
