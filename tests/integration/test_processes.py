@@ -59,9 +59,11 @@ def test_a_killed_writer_loses_nothing_acknowledged(tmp_path: Path) -> None:
     known: set[str] = set()
     for n in range(KILLS):
         process = writer(path, f"w{n}", 100_000)
-        time.sleep(0.25 + rng.random() * 0.6)
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        time.sleep(rng.random() * 0.5)
         process.send_signal(signal.SIGKILL)
-        known |= set(acknowledged(process))
+        known |= {first.split()[1], *acknowledged(process)}
     with MemoryGuard(path, embedder="hash", judge="typed") as guard:
         kept = {memory.id for memory in guard.memories(status=None)}
         assert known <= kept, f"seed {seed}: {len(known - kept)} acknowledged memories are gone"

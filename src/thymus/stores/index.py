@@ -1,0 +1,199 @@
+"""How beliefs are found: by meaning and by words, in strata, the same in every store.
+
+A store provides a ``Shelf``: what ranking reads of one scope. Everything that decides an order is here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+import numpy as np
+
+from thymus.core.beliefs import Belief, Status
+from thymus.ports import Matrix, Neighbour, Probe, Vector
+from thymus.stores.words import terms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Seqs: TypeAlias = NDArray[np.int64]
+else:
+    Seqs = Any
+
+WORD_WEIGHT: Final = 0.15
+"""How much sharing every word of the probe counts, against a cosine of 1."""
+POSTINGS: Final = 64
+"""The newest beliefs looked at for each word and stratum; a word in more of them is not distinctive."""
+POOL: Final = 48
+"""Least number of candidates that ``search`` takes by meaning, and by words, from each stratum."""
+MOST_TERMS: Final = 24
+"""Words of a probe that are counted."""
+TELLING: Final = 8
+"""The most distinctive of them, by which candidates are taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stratum:
+    """A class of beliefs that no other class may crowd out.
+
+    :param from_user: only the user's own (``True``), only others (``False``), either (``None``).
+    :param own: only those whose origins are (``True``) or are not (``False``) the probe's; either (``None``).
+    """
+
+    statuses: frozenset[Status]
+    from_user: bool | None = None
+    own: bool | None = None
+
+    def holds(self, belief: Belief, probe: Probe) -> bool:
+        """Whether a belief that is not erased belongs here."""
+        return (
+            belief.status in self.statuses
+            and (self.from_user is None or belief.claim.from_user == self.from_user)
+            and (self.own is None or (belief.claim.origins == probe.origins) == self.own)
+        )
+
+
+_ACTIVE: Final = frozenset({Status.ACTIVE})
+STRATA: Final = (
+    Stratum(statuses=_ACTIVE, from_user=True),
+    Stratum(statuses=_ACTIVE, from_user=False, own=True),
+    Stratum(statuses=_ACTIVE, from_user=False, own=False),
+    Stratum(statuses=frozenset({Status.CONTESTED, Status.QUARANTINED})),
+)
+"""Where ``rivals`` looks; see ``Store.rivals``."""
+
+
+class Shelf(Protocol):
+    """What ranking reads of one scope, all of it at one version. Beliefs are named by their ``seq``."""
+
+    def near(self, probe: Probe, strata: Sequence[Stratum], k: int) -> list[Seqs]:
+        """For each stratum the ascending seqs of beliefs among which the ``k`` nearest by cosine are."""
+        ...
+
+    def counts(self, terms: Sequence[int], stratum: Stratum, probe: Probe, limit: int) -> list[int]:
+        """For each term how many beliefs of the stratum have it, counted up to ``limit``."""
+        ...
+
+    def wordiest(self, weights: Mapping[int, int], stratum: Stratum, probe: Probe, limit: int, k: int) -> list[int]:
+        """The seqs of the ``k`` beliefs of the stratum with most weight in common, of equal ones the newer.
+
+        For each term only the newest ``limit`` of the stratum that have it are looked at.
+        """
+        ...
+
+    def vectors(self, seqs: Seqs) -> Matrix:
+        """The embeddings of beliefs of ascending seqs as they are kept (float16 widened), one row each."""
+        ...
+
+    def terms(self, seqs: Sequence[int]) -> list[frozenset[int]]:
+        """Their terms."""
+        ...
+
+    def read(self, seqs: Sequence[int]) -> list[Belief]:
+        """The beliefs themselves."""
+        ...
+
+
+def blend(similarity: float, overlap: float) -> float:
+    """The score of a belief: its cosine joined with the share of the probe's words that it has."""
+    return similarity + WORD_WEIGHT * overlap
+
+
+def weigh(found: int) -> int:
+    """How much a word tells that ``found`` beliefs have (counted up to ``POSTINGS`` a stratum), in thousandths.
+
+    A whole number, so that sums of weights are the same in whichever order they are added.
+    """
+    return round(1_000 * math.log(1 + POSTINGS / max(1, found)))
+
+
+def cosines(vectors: Matrix, vector: Vector) -> Vector:
+    """Cosine of each row; a row's result never depends on the other rows, as it would with BLAS."""
+    found: Vector = np.einsum("ij,j->i", vectors, vector).clip(-1.0, 1.0)
+    return found
+
+
+@dataclass(slots=True)
+class _Hit:
+    seq: int
+    similarity: float
+    overlap: float
+    vector: Vector
+
+    @property
+    def rank(self) -> tuple[float, int]:
+        return (blend(self.similarity, self.overlap), self.seq)
+
+
+def rivals(shelf: Shelf, probes: Iterable[Probe], k: int) -> list[list[Neighbour]]:
+    """For each probe up to ``k`` by meaning and ``k`` by words of each stratum; words are weighed in each apart."""
+    answers = []
+    for probe in probes:
+        near = shelf.near(probe, STRATA, k)
+        asked = terms(probe.text)[:MOST_TERMS]
+        hits = [
+            hit
+            for stratum, close in zip(STRATA, near, strict=True)
+            for hit in _choose(shelf, probe, asked, [stratum], [close], k)
+        ]
+        answers.append(_neighbours(shelf, hits))
+    return answers
+
+
+def search(shelf: Shelf, probe: Probe, k: int, statuses: frozenset[Status]) -> list[Neighbour]:
+    """The ``k`` best by ``blend``; candidates of the user's own and of others are taken apart."""
+    strata = [Stratum(statuses=statuses, from_user=mine) for mine in (True, False)]
+    pool = max(k, POOL)
+    hits = _choose(shelf, probe, terms(probe.text)[:MOST_TERMS], strata, shelf.near(probe, strata, pool), pool)
+    return _neighbours(shelf, sorted(hits, key=lambda hit: hit.rank, reverse=True)[: max(0, k)])
+
+
+def _choose(
+    shelf: Shelf, probe: Probe, asked: Sequence[int], strata: Sequence[Stratum], near: Sequence[Seqs], k: int
+) -> list[_Hit]:
+    """The ``k`` nearest and the ``k`` with most shared words of each stratum; words are weighed over all of them."""
+    if k <= 0:
+        return []
+    counted = [shelf.counts(asked, stratum, probe, POSTINGS) for stratum in strata] if asked else []
+    weights = {term: weigh(sum(found)) for term, *found in zip(asked, *counted, strict=True)}
+    telling = dict(sorted(weights.items(), key=itemgetter(1), reverse=True)[:TELLING])
+    measured: dict[int, tuple[float, Vector]] = {}
+    for close in near:
+        measured.update(_nearest(shelf, probe, close, k))
+    wordy = {
+        seq
+        for stratum, found in zip(strata, counted, strict=bool(asked))
+        if any(found)
+        for seq in shelf.wordiest(telling, stratum, probe, POSTINGS, k)
+    }
+    wordy -= measured.keys()
+    measured.update(_nearest(shelf, probe, np.array(sorted(wordy), dtype=np.int64), len(wordy)))
+    total = sum(weights.values()) or 1
+    hits = []
+    for (seq, (cosine, vector)), has in zip(measured.items(), shelf.terms(list(measured)), strict=True):
+        shared = sum(weight for term, weight in weights.items() if term in has)
+        hits.append(_Hit(seq=seq, similarity=cosine, overlap=shared / total, vector=vector))
+    return hits
+
+
+def _nearest(shelf: Shelf, probe: Probe, seqs: Seqs, k: int) -> dict[int, tuple[float, Vector]]:
+    """Cosine and vector of the ``k`` nearest of these; of equally near ones the newer."""
+    if not len(seqs):
+        return {}
+    vectors = shelf.vectors(seqs)
+    found = cosines(vectors, probe.vector)
+    order = np.lexsort((seqs, found))[::-1][:k]
+    return {int(seqs[at]): (float(found[at]), vectors[at]) for at in order}
+
+
+def _neighbours(shelf: Shelf, hits: list[_Hit]) -> list[Neighbour]:
+    hits = sorted(hits, key=lambda hit: hit.rank, reverse=True)
+    beliefs = shelf.read([hit.seq for hit in hits])
+    return [
+        Neighbour(belief=belief, similarity=hit.similarity, score=hit.rank[0], vector=hit.vector)
+        for hit, belief in zip(hits, beliefs, strict=True)
+    ]

@@ -1,0 +1,114 @@
+"""Scopes too large to score every belief: the same promises, and sketches that find what is nearest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from thymus.core.beliefs import Cause, Revision, Status
+from thymus.ports import Probe, Store
+from thymus.stores import rows, sketch, sqlite
+from thymus.stores.sketch import Sketches
+from thymus.stores.sqlite import SqliteStore
+from thymus.testing.conformance import ASHA, COURIER, DIM, StoreConformance, forgotten, ids, told
+
+LARGE_DIM = 128
+
+
+class TestSketchedScopes(StoreConformance):
+    """The whole suite again, with every scope of more than two beliefs treated as a large one."""
+
+    @pytest.fixture(autouse=True)
+    def _soon_large(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(rows, "EXACT", 2)
+        monkeypatch.setattr(sqlite, "EXACT", 2)
+
+    def open(self, place: Path, *, embedder: str = "tested", dim: int = DIM) -> Store:
+        return SqliteStore(place / "memory.db", embedder=embedder, dim=dim)
+
+
+def cone(count: int, dim: int = LARGE_DIM) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    """Unit vectors in a narrow cone, in clusters, as sentence embeddings lie."""
+    chance = np.random.default_rng(7)
+    axis = chance.standard_normal(dim) * 10
+    clusters = chance.standard_normal((count // 20 + 1, dim))
+    drawn = axis + clusters[np.arange(count) % len(clusters)] + 0.5 * chance.standard_normal((count, dim))
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), dtype=np.float32)
+
+
+def batch(start: int, vectors: np.ndarray[tuple[int, int], np.dtype[np.float32]], cause: Cause) -> Revision:
+    """One revision with a belief a vector."""
+    each = [told(f"n{start + at}", cause=cause, source=COURIER if at % 2 else None) for at in range(len(vectors))]
+    return replace(
+        each[0],
+        beliefs=tuple(one.beliefs[0] for one in each),
+        changes=tuple(one.changes[0] for one in each),
+        vectors={one.beliefs[0].id: vector for one, vector in zip(each, vectors, strict=True)},
+    )
+
+
+def test_sketches_find_the_nearest(tmp_path: Path) -> None:
+    vectors = cone(4_000)
+    store = SqliteStore(tmp_path / "memory.db", embedder="tested", dim=LARGE_DIM)
+    with store.bulk():
+        for start in range(0, 4_000, 500):
+            store.commit(batch(start, vectors[start : start + 500], Cause.ADMIT))
+            assert store.search(ASHA, Probe(text="", vector=vectors[0]), 1)[0].belief.id == "n0"
+    exact = vectors.astype(np.float16).astype(np.float32)
+    hit = 0
+    for at in range(0, 4_000, 160):
+        expected = np.argsort(-(exact @ vectors[at]))[:8]
+        found = ids(store.search(ASHA, Probe(text="", vector=vectors[at]), 8))
+        assert found[0] == f"n{at}"
+        hit += len({f"n{one}" for one in expected} & set(found))
+    assert hit / (25 * 8) >= 0.97
+    (near,), _ = store.rivals(ASHA, [Probe(text="n5", vector=vectors[5], origins=frozenset({COURIER.key}))], 8)
+    assert near[0].belief.id == "n5"
+    store.commit(forgotten("n5"))
+    (near,), _ = store.rivals(ASHA, [Probe(text="n5", vector=vectors[5])], 8)
+    assert "n5" not in ids(near)
+    assert store.verify().ok
+    store.close()
+
+
+def test_the_centre_matters() -> None:
+    vectors, chance = cone(20_000), np.random.default_rng(1)
+    centre = vectors[:2_000].mean(axis=0)
+    sketches = Sketches(LARGE_DIM, centre)
+    sketches.extend([(0, 0, sketch.sketch(vector, centre)) for vector in vectors])
+    everyone = np.ones(20_000, dtype=bool)
+    hit = 0
+    for at in chance.choice(20_000, 40, replace=False):
+        (close,) = sketches.near(vectors[at], [everyone], 8)
+        assert len(close) == sketch.CANDIDATES
+        hit += len(set(np.argsort(-(vectors @ vectors[at]))[:8]) & set(close))
+    assert hit / (40 * 8) >= 0.95
+
+
+def test_another_store_sees_the_scope_grow_large(tmp_path: Path) -> None:
+    vectors = cone(2_200)
+    writer = SqliteStore(tmp_path / "memory.db", embedder="tested", dim=LARGE_DIM)
+    reader = SqliteStore(tmp_path / "memory.db", embedder="tested", dim=LARGE_DIM)
+    for start, end in ((0, 1_900), (1_900, 2_100), (2_100, 2_200)):
+        writer.commit(batch(start, vectors[start:end], Cause.CONTEST))
+        for at in (0, end - 1):
+            probe = Probe(text="", vector=vectors[at])
+            (best, *_) = reader.search(ASHA, probe, 3, statuses=frozenset({Status.CONTESTED}))
+            assert best.belief.id == f"n{at}"
+    reader.close()
+    writer.close()
+
+
+def test_memory_of_a_belief_is_about_sixty_bytes() -> None:
+    sketches = Sketches(384, np.zeros(384, dtype=np.float32))
+    sketches.extend([(0, 0, bytes(48))] * 10_000)
+    columns = (sketches._bits, sketches._classes, sketches._owners)
+    assert sum(column.nbytes for column in columns) / 10_000 <= 60
+
+
+def test_a_sketch_is_padded_to_whole_words() -> None:
+    assert len(sketch.sketch(np.ones(10), 0)) == 8
+    assert sketch.sketch(np.array([1.0, -1.0, 1.0]), 0)[0] == 0b10100000
