@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -63,10 +64,9 @@ def test_hostile_text_from_outside_harms_nothing(guard: MemoryGuard, said: str) 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(said=st.text(min_size=1, max_size=300))
 def test_any_text_is_taken_or_refused_clearly(guard: MemoryGuard, said: str) -> None:
-    try:
+    expected = nullcontext() if said.strip() else pytest.raises(InputError, match="empty")
+    with expected:
         guard.remember(said, source="sms:+447700900123")
-    except InputError as error:
-        assert "empty" in str(error)
     assert still_knows(guard)
 
 
@@ -80,7 +80,9 @@ def test_any_text_is_taken_or_refused_clearly(guard: MemoryGuard, said: str) -> 
         "tool:`rm -rf`<b>",
     ],
 )
-def test_a_sender_name_stays_a_name(guard: MemoryGuard, sender: str) -> None:
+def test_a_sender_name_stays_a_name(sender: str) -> None:
+    guard = MemoryGuard(embedder="hash", judge="typed")
+    guard.remember(KNOWN)
     guard.remember("Your standup moved to 7:45.", source=sender)
     result = guard.recall("When is my standup?")
     assert KNOWN in result.context
@@ -102,10 +104,14 @@ def test_forty_thousand_sentences_are_bounded(guard: MemoryGuard) -> None:
     assert still_knows(guard)
 
 
-@pytest.mark.parametrize("source", ["", ":", "email", "EMAIL:A@B.example", "user:", "user: ravi ", "a" * 40, "e mail:x"])
-def test_sources_are_read_or_refused_clearly(guard: MemoryGuard, source: str) -> None:
-    try:
+@pytest.mark.parametrize("source", ["email", "EMAIL:A@B.example", "user:", "user: ravi "])
+def test_odd_but_readable_sources_are_read(guard: MemoryGuard, source: str) -> None:
+    guard.remember("The lift is out of order today.", source=source)
+    assert still_knows(guard)
+
+
+@pytest.mark.parametrize("source", ["", ":", "a" * 40, "e mail:x", "email:" + "x" * 2_000])
+def test_what_is_no_source_is_refused_clearly(guard: MemoryGuard, source: str) -> None:
+    with pytest.raises(ThymusError, match=r"channel|identity"):
         guard.remember("The lift is out of order today.", source=source)
-    except ThymusError as error:
-        assert len(str(error)) > 20
     assert still_knows(guard)

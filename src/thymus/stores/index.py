@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 else:
     Seqs = Any
 
-WORD_WEIGHT: Final = 0.15
-"""How much sharing every word of the probe counts, against a cosine of 1."""
+WORD_WEIGHT: Final = 0.05
+"""How much sharing every word of the probe counts, against a cosine of 1: about as much as lies between the cosines of
+related and unrelated texts (0.82 and 0.75 with the bundled embedder)."""
 POSTINGS: Final = 64
 """The newest beliefs looked at for each word and stratum; a word in more of them is not distinctive."""
 POOL: Final = 48

@@ -1,0 +1,5 @@
+"""``python -m thymus.cli``."""
+
+from thymus.cli import main
+
+main()

@@ -1,0 +1,212 @@
+"""What the user decides: ``inbox``, ``resolve``, ``undo``, ``revoke``, ``forget``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from thymus.cli.frame import at_terminal, examples, moment, session
+from thymus.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from thymus.core.disclose import Memory
+    from thymus.guard import MemoryGuard
+    from thymus.records import Event
+
+MOST_RIVALS = 3
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command(epilog=examples("thymus inbox", "thymus inbox --interactive", "thymus inbox --json | jq length"))(inbox)
+    app.command(
+        epilog=examples("thymus resolve m_3f2a9c0d11e4b765 --accept", "thymus resolve m_3f2a9c0d11e4b765 --reject")
+    )(resolve)
+    app.command(epilog=examples("thymus undo 12"))(undo)
+    app.command(
+        epilog=examples(
+            "thymus revoke email:noreply@calendar.example",
+            "thymus revoke email:ravi@work.example --since 2026-03-01T14:00",
+        )
+    )(revoke)
+    app.command(epilog=examples("thymus forget m_3f2a9c0d11e4b765", "thymus forget m_3f2a9c0d11e4b765 --yes"))(forget)
+
+
+def inbox(
+    ctx: typer.Context,
+    limit: Annotated[
+        int | None,
+        typer.Option("-n", "--limit", metavar="N", min=1, help="How many, newest first.", show_default="all"),
+    ] = None,
+    interactive: Annotated[
+        bool, typer.Option("--interactive", "-i", help="Decide on each, one after the other.")
+    ] = False,
+) -> None:
+    """Show what was held back, and against what.
+
+    The model sees none of it until you decide.
+    """
+    from thymus.cli import screen
+
+    chosen = session(ctx)
+    if interactive and (chosen.json or not at_terminal()):
+        raise InputError(
+            "--interactive asks questions: use it at a terminal and without --json, or `thymus resolve ID`"
+        )
+    with chosen.guard() as guard:
+        held = guard.inbox(limit=limit)
+        if chosen.json:
+            screen.write_json([memory.to_dict() for memory in held])
+            return
+        out = screen.open_screen()
+        if not held:
+            out.print("The inbox is empty: nothing is held back.")
+            return
+        for memory in held:
+            if interactive and guard.get(memory.id).status is not memory.status:
+                continue  # settled meanwhile, by a decision on another
+            show_held(out, guard, memory)
+            if interactive and not _decide(out, guard, memory):
+                return
+        if not interactive:
+            out.print()
+            out.print("Decide: `thymus resolve ID --accept` or `--reject`, or one by one: `thymus inbox -i`.")
+
+
+def show_held(out: Console, guard: MemoryGuard, memory: Memory) -> None:
+    """A held-back claim, and what it was held back against."""
+    from rich.text import Text
+
+    from thymus.cli import screen
+
+    out.print(screen.word(memory.status.value).append(f"  {memory.id}", "dim"))
+    out.print(screen.indent(screen.said(memory)))
+    for rival in [guard.get(id_) for id_ in memory.contradicts[:MOST_RIVALS]]:
+        line = Text("against: ", "dim").append_text(
+            screen.said(rival).append(f" ({rival.id}, {rival.status.value})", "dim")
+        )
+        out.print(screen.indent(line, 4))
+    if len(memory.contradicts) > MOST_RIVALS:
+        out.print(screen.indent(f"and {len(memory.contradicts) - MOST_RIVALS} more", 4))
+
+
+def _decide(out: Console, guard: MemoryGuard, memory: Memory) -> bool:
+    """Ask about one claim; ``False`` to stop."""
+    answer = _ask("  Is it right? [y]es, [n]o, [s]kip, [q]uit", "ynsq")
+    if answer in "yn":
+        show_event(out, guard.resolve(memory.id, accept=answer == "y"))
+    out.print()
+    return answer != "q"
+
+
+def _ask(question: str, letters: str) -> str:
+    while True:
+        answer = str(typer.prompt(question, prompt_suffix=" ", err=True)).strip().lower()[:1]
+        if answer and answer in letters:
+            return answer
+
+
+def resolve(
+    ctx: typer.Context,
+    memory_id: Annotated[str, typer.Argument(metavar="ID", help="Of a claim in the inbox.", show_default=False)],
+    accept: Annotated[
+        bool | None, typer.Option("--accept/--reject", help="It is right, or it is not. Asked for at a terminal.")
+    ] = None,
+) -> None:
+    """Settle a claim that was held back.
+
+    Accepting makes it active and supersedes the memories that it contradicts; rejecting puts it away.
+    """
+    from thymus.cli import screen
+
+    chosen = session(ctx)
+    with chosen.guard() as guard:
+        if accept is None:
+            if chosen.json or not at_terminal():
+                raise InputError("say --accept or --reject")
+            show_held(screen.open_screen(), guard, guard.get(memory_id))
+            accept = _ask("  Is it right? [y]es, [n]o", "yn") == "y"
+        _report(guard.resolve(memory_id, accept=accept), as_json=chosen.json)
+
+
+def undo(
+    ctx: typer.Context,
+    act: Annotated[
+        int, typer.Argument(metavar="ACT", help="Its number, as `thymus history` shows it.", show_default=False)
+    ],
+) -> None:
+    """Make it as if an act had not been done.
+
+    An act is a remember, resolve, revoke or undo; forgetting cannot be undone, because the text is gone.
+    """
+    chosen = session(ctx)
+    with chosen.guard() as guard:
+        _report(guard.undo(act), as_json=chosen.json)
+
+
+def revoke(
+    ctx: typer.Context,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="As `thymus sources` shows it.", show_default=False)],
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only from then on: a mailbox that was taken over for an hour.")
+    ] = None,
+) -> None:
+    """Make it as if a source had never spoken.
+
+    What it said, or had a part in, is retracted; what it had held back or replaced stands again.
+    """
+    chosen = session(ctx)
+    with chosen.guard() as guard:
+        _report(guard.revoke(source, since=moment(since, "--since")), as_json=chosen.json)
+
+
+def forget(
+    ctx: typer.Context,
+    memory_id: Annotated[str, typer.Argument(metavar="ID", help="Of any memory.", show_default=False)],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Erase a memory for good.
+
+    Its text is gone from everything that is kept, and an empty entry stays in the ledger. This cannot be undone.
+    """
+    from thymus.cli import screen
+
+    chosen = session(ctx)
+    with chosen.guard() as guard:
+        memory = guard.get(memory_id)
+        if not yes:
+            if not at_terminal():
+                raise InputError("forgetting cannot be undone: add --yes where nobody can be asked")
+            screen.open_screen(stderr=True).print(screen.said(memory))
+            if not typer.confirm("Erase it for good?", err=True):
+                screen.open_screen(stderr=True).print("Nothing was erased.")
+                raise typer.Exit
+        _report(guard.forget(memory_id), as_json=chosen.json)
+
+
+def _report(event: Event, *, as_json: bool) -> None:
+    from thymus.cli import screen
+
+    if as_json:
+        screen.write_json(event.to_dict())
+    else:
+        show_event(screen.open_screen(), event)
+
+
+def show_event(out: Console, event: Event) -> None:
+    """What an act changed, and how to take it back."""
+    from rich.text import Text
+
+    from thymus.cli import screen
+
+    for change in event.changes:
+        out.print(
+            Text(f"{change.belief}  {change.before.value if change.before else 'new'} → ") + screen.word(change.after)
+        )
+    if not event.changes:
+        out.print("Nothing stands differently.")
+    if event.act.value != "forget":
+        out.print(Text(f"Act {event.seq}; `thymus undo {event.seq}` takes it back.", "dim"))

@@ -1,0 +1,230 @@
+"""What every command shares: the global options, the guard that it opens, and how it ends.
+
+Exit codes: 0 done; 1 the answer is "no" (``verify`` found problems, nothing could be read); 2 wrong usage, or an error
+that says its own remedy; 3 a fault in Thymus; 130 interrupted; 141 the reader of the output went away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+from thymus._version import __version__
+from thymus.errors import ConfigError, InputError, ThymusError
+
+if TYPE_CHECKING:
+    from thymus.config import Settings
+    from thymus.guard import MemoryGuard
+
+PROBLEMS: Final = 1
+USAGE: Final = 2
+FAULT: Final = 3
+INTERRUPTED: Final = 130
+NO_READER: Final = 141
+
+EVERYWHERE: Final = "--db, --gate, --llm, --user and --json work with every command: see `thymus --help`."
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help."""
+    return "\n\n".join(["\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines), EVERYWHERE])
+
+
+class GlobalsAnywhere(TyperGroup):
+    """A group whose own options may also stand after the command: ``thymus recall --json "…"``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Bring the global options to the front; without any argument show the help."""
+        flags = {
+            name: bool(getattr(param, "is_flag", False))
+            for param in self.params
+            if not getattr(param, "is_eager", False)
+            for name in param.opts
+        }
+        return super().parse_args(ctx, _to_front(args, flags) or ["--help"])
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; whatever happens becomes one line and an exit code."""
+        with _ending(debug=bool(ctx.params.get("debug") or os.environ.get("THYMUS_DEBUG"))):
+            return super().invoke(ctx)
+
+
+def _to_front(args: Sequence[str], flags: dict[str, bool]) -> list[str]:
+    front: list[str] = []
+    rest: list[str] = []
+    given = iter(args)
+    for arg in given:
+        if arg == "--":
+            return [*front, *rest, arg, *given]
+        name, joined, _ = arg.partition("=")
+        if name not in flags or (joined and flags[name]):
+            rest.append(arg)
+        elif joined or flags[name]:
+            front.append(arg)
+        else:
+            front += [arg, *([value] if (value := next(given, None)) is not None else [])]
+    return [*front, *rest]
+
+
+@contextlib.contextmanager
+def _ending(*, debug: bool) -> Iterator[None]:
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        with contextlib.suppress(OSError, ValueError):  # so that the flush at exit has somewhere to go
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(NO_READER) from None
+    except KeyboardInterrupt:
+        complain("interrupted: what was remembered before is kept")
+        raise typer.Exit(INTERRUPTED) from None
+    except ThymusError as error:
+        if debug:
+            raise
+        complain(str(error))
+        raise typer.Exit(USAGE) from None
+    except Exception as error:  # no sender's text may reach the terminal in a traceback
+        ends = isinstance(error, typer.Abort) or hasattr(error, "exit_code")  # typer's own, with a message of their own
+        if debug or ends:
+            raise
+        complain(f"a fault in Thymus itself ({type(error).__name__}: {error}); --debug shows where. Please report it.")
+        raise typer.Exit(FAULT) from None
+
+
+def complain(text: str) -> None:
+    """One line on stderr, with nothing in it that a terminal would obey."""
+    from thymus.core.quoting import one_line
+
+    with contextlib.suppress(BrokenPipeError):
+        print(f"thymus: {one_line(text)}", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """The global options of one call."""
+
+    db: str | None = None
+    gate: str | None = None
+    llm: str | None = None
+    user: str | None = None
+    json: bool = False
+    debug: bool = False
+
+    def settings(self) -> Settings:
+        """The flags over the environment over the defaults."""
+        from thymus.config import Settings
+
+        return Settings.read(db=self.db, gate=self.gate, llm=self.llm, user=self.user)
+
+    def guard(self, *, writes: bool = False) -> MemoryGuard:
+        """Open the memory.
+
+        :param writes: whether a memory that does not exist yet is to be created.
+        :raises ConfigError: where there is none, so that a mistyped path is not answered with an empty memory.
+        """
+        from thymus.guard import MemoryGuard
+
+        settings = self.settings()
+        if not writes and is_file(settings.db) and not Path(settings.db).exists():
+            raise ConfigError(
+                f"there is no memory at {settings.db} yet: `thymus remember` or `thymus ingest` begins one, "
+                "--db or THYMUS_DB names another"
+            )
+        return MemoryGuard(settings.db, gate=settings.gate, llm=settings.llm, user_id=settings.user)
+
+
+def is_file(db: str) -> bool:
+    """Whether a store's name is a path, and not a URL or ``:memory:``."""
+    return db != ":memory:" and "://" not in db
+
+
+def session(ctx: typer.Context) -> Session:
+    """The global options of this call."""
+    found = ctx.find_object(Session)
+    return found if found is not None else Session()
+
+
+def moment(given: str | None, option: str) -> datetime | None:
+    """A date or time as ISO 8601 writes it; without a zone it is UTC."""
+    if given is None:
+        return None
+    try:
+        return datetime.fromisoformat(given.strip())
+    except ValueError:
+        raise InputError(
+            f"{option} {given[:60]!r} is not a date: write 2026-03-01, or 2026-03-01T09:15 with or without a zone"
+        ) from None
+
+
+def at_terminal() -> bool:
+    """Whether somebody is there to answer a question."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+app = typer.Typer(
+    cls=GlobalsAnywhere,
+    add_completion=False,
+    rich_markup_mode=None,  # help in plain text: rich's costs 0.4 s
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="\b\nBegin with:\n"
+    "  thymus demo                                see what it does, in seconds\n"
+    '  thymus remember "My standup is at 9:15."   tell it something\n'
+    '  thymus recall "When is my standup?"        what the model gets, what you are told\n'
+    "  thymus ingest inbox.mbox --dry-run         what a mailbox would teach\n\n"
+    "THYMUS_DB, THYMUS_GATE, THYMUS_LLM and THYMUS_USER stand in for the options; NO_COLOR turns colours off.",
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"thymus {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def open_session(
+    ctx: typer.Context,
+    db: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="The memory: memory.db, memory.json or :memory:.", show_default=False),
+    ] = None,
+    gate: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The gate that decides; `thymus gates` lists them.")
+    ] = None,
+    llm: Annotated[
+        str | None, typer.Option(metavar="PROVIDER:MODEL", help="A model that judges instead of the bundled one.")
+    ] = None,
+    user: Annotated[str | None, typer.Option(metavar="NAME", help="Whose memory it is.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error arose.")] = False,
+    version: Annotated[  # noqa: ARG001  (typer calls back)
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """The guarded memory of an AI agent: keeps every claim, decides by provenance, tells you about the rest."""
+    _note_warnings(debug=debug)
+    ctx.obj = Session(db=db, gate=gate, llm=llm, user=user, json=json, debug=debug)
+
+
+class _OneLine(logging.Handler):
+    """What the library notes on the way (a judge that failed), as one line on stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        complain(record.getMessage())
+
+
+def _note_warnings(*, debug: bool) -> None:
+    log = logging.getLogger("thymus")
+    log.handlers = [logging.StreamHandler() if debug else _OneLine()]
+    log.propagate = False

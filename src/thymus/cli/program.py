@@ -1,0 +1,11 @@
+"""The program: the frame with every command in it, in the order that the help lists them."""
+
+from __future__ import annotations
+
+from thymus.cli import accounts, bulk, decisions, health, memories, story
+from thymus.cli.frame import app
+
+__all__ = ["app"]
+
+for group in (story, memories, decisions, accounts, health, bulk):
+    group.register(app)
