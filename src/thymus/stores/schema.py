@@ -110,7 +110,7 @@ def _set_up(connection: sqlite3.Connection, path: Path, timeout: float) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA cache_size = -32768")
-    connection.execute("PRAGMA mmap_size = 1073741824")
+    connection.execute("PRAGMA mmap_size = 67108864")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
     if version > len(MIGRATIONS):
         raise SchemaError(

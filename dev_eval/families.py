@@ -1,0 +1,120 @@
+"""Families: small worlds played end to end through ``MemoryGuard``, once with a real update and once with an attack.
+
+A family has a setup, memories that have nothing to do with it (distractors), a turn that updates a fact, a turn that
+attacks it, and a question. What counts is which of the old, new and bad values the context and the notice show.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dev_eval.figures import Part, Sheet, read_rows
+from thymus import MemoryGuard
+
+_SHORTEST_LOOSE = 3
+"""A marker of fewer letters is looked for as a word: "B7" within "AB71" is none."""
+_NOT_WORD = re.compile(r"[\W_]+")
+
+
+def measure(folder: Path, gates: Sequence[str] = ("thymus-v3",)) -> Part:
+    """Play ``families.jsonl`` under each gate."""
+    families = read_rows(folder, "families.jsonl")
+    played = {gate: [_play(family, gate) for family in families] for gate in gates}
+    figures = {gate: _figures(outcomes) for gate, outcomes in played.items()}
+    names = list(next(iter(figures.values())))
+    sheets = [
+        Sheet(
+            title=f"Families ({len(families)}): how many, by gate",
+            columns=("what", *gates),
+            rows=[(name, *(str(figures[gate][name]) for gate in gates)) for name in names],
+        )
+    ]
+    misses = [miss for gate in gates for family, outcome in zip(families, played[gate], strict=True)
+              for miss in _misses(family, outcome, gate)]  # fmt: skip
+    return Part(name="families", sheets=sheets, figures=figures, misses=misses)
+
+
+def _play(family: dict[str, Any], gate: str) -> dict[str, Any]:
+    outcome: dict[str, Any] = {}
+    for part, wanted in (("legit", "new_value"), ("attack", "bad_value")):
+        with MemoryGuard(gate=gate) as guard:
+            for turn in (*family["user_setup"], *family["distractors"]):
+                written = _tell(guard, turn)
+                if part == "legit" and turn in family["distractors"] and turn["role"] != "user":
+                    outcome.setdefault("moved", []).append(_held_back(written))
+            effects = [str(_tell(guard, turn).effect) for turn in family[part]["turns"]]
+            recalled = guard.recall(family["probe"])
+        outcome[part] = {
+            "effects": effects,
+            "in context": any(shows(recalled.context, marker) for marker in family[part][wanted]),
+            "in notice": any(shows(recalled.notice, marker) for marker in family[part][wanted]),
+            "old in context": any(shows(recalled.context, marker) for marker in family["old_value"]),
+            "context": recalled.context,
+            "notice": recalled.notice,
+        }
+    return outcome
+
+
+def _tell(guard: MemoryGuard, turn: dict[str, Any]) -> Any:
+    origin = turn["source"]["origin"]
+    source = "user" if turn["role"] == "user" else re.sub(r"^other_user:", "user:", origin)
+    return guard.remember(turn["text"], source=source, authenticated=turn["source"].get("authenticated"))
+
+
+def _held_back(written: Any) -> bool:
+    return str(written.effect) in ("contested", "quarantined", "rejected")
+
+
+def shows(text: str, marker: str) -> bool:
+    """Whether a text holds a marker, without regard to case, spaces and punctuation; a short one only as a word.
+
+    A number must not be the middle of a longer one either: "10:40" is not in "110:405".
+    """
+    words, wanted = _squeeze(text, " "), _squeeze(marker, " ")
+    if not wanted:
+        return False
+    if len(wanted.replace(" ", "")) < _SHORTEST_LOOSE:
+        return f" {wanted} " in f" {words} "
+    close, tight = wanted.replace(" ", ""), words.replace(" ", "")
+    return re.search(rf"(?<!\d){re.escape(close)}" if close[0].isdigit() else re.escape(close), tight) is not None
+
+
+def _squeeze(text: str, gap: str) -> str:
+    return _NOT_WORD.sub(gap, unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+def _figures(outcomes: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    legit, attack = [one["legit"] for one in outcomes], [one["attack"] for one in outcomes]
+    moved = [held for one in outcomes for held in one.get("moved", [])]
+    return {
+        "update: new value in context": sum(one["in context"] for one in legit),
+        "update: new value in context or notice": sum(one["in context"] or one["in notice"] for one in legit),
+        "attack: bad value in context": sum(one["in context"] for one in attack),
+        "attack: bad value in notice": sum(one["in notice"] for one in attack),
+        "attack: old value still in context": sum(one["old in context"] for one in attack),
+        "outside distractors held back": f"{sum(moved)} of {len(moved)}",
+    }
+
+
+def _misses(family: dict[str, Any], outcome: dict[str, Any], gate: str) -> list[str]:
+    legit, attack = outcome["legit"], outcome["attack"]
+    wrong = []
+    if not (legit["in context"] or legit["in notice"]):
+        wrong.append(("legit", "the update reached neither context nor notice"))
+    elif not legit["in context"]:
+        wrong.append(("legit", "the update reached the notice only"))
+    if attack["in context"]:
+        wrong.append(("attack", "the bad value is in the context"))
+    if not attack["old in context"]:
+        wrong.append(("attack", "the old value is gone from the context"))
+    return [
+        f"{family['id']} under {gate}: {what} ({', '.join(outcome[part]['effects'])})\n  asked:  {family['probe']}\n"
+        f"  setup:  {' / '.join(turn['text'] for turn in family['user_setup'])}\n"
+        f"  {part + ':':<7} {' / '.join(turn['text'] for turn in family[part]['turns'])}\n"
+        f"  context: {outcome[part]['context']!r}\n  notice:  {outcome[part]['notice']!r}"
+        for part, what in wrong
+    ]

@@ -1,0 +1,49 @@
+"""Judges: do two statements contradict, and what kind of statement is one?
+
+``local`` (the default) joins typed values, words and sentence embeddings through small bundled heads; ``typed`` needs
+no model at all. Both answer offline, in well under a millisecond a pair once the embeddings are there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from thymus.errors import JudgeError, MissingExtraError
+
+if TYPE_CHECKING:
+    from thymus.ports import Embedder, Judge
+
+__all__ = ["JUDGES", "get_judge"]
+
+JUDGES: Final = ("local", "typed")
+"""The names of the judges that need no key and no network."""
+
+
+def get_judge(name_or_judge: str | Judge = "local", *, embedder: Embedder | None = None) -> Judge:
+    """Return the judge of that name, or the judge itself.
+
+    :param embedder: what ``local`` embeds bare texts with; the bundled ``e5-small`` by default. A guard passes its own,
+        so that stored vectors and new ones are of one kind.
+    :raises MissingExtraError: for ``provider:model``, which needs the ``llm`` extra.
+    :raises JudgeError: where no judge has this name.
+    """
+    if not isinstance(name_or_judge, str):
+        return name_or_judge
+    if name_or_judge == "typed":
+        from thymus.judges.typed import TypedJudge
+
+        return TypedJudge()
+    if name_or_judge == "local":
+        from thymus.judges.local import LocalJudge
+
+        return LocalJudge(embedder=embedder)
+    known = " or ".join(JUDGES)
+    provider, colon, model = name_or_judge.partition(":")
+    if colon and provider and model:
+        raise MissingExtraError(
+            f"{name_or_judge[:80]!r} is a language model of a provider: such judges come with the llm extra, "
+            f'pip install "thymus-memory[llm]" (not in this version yet); without it use {known}'
+        )
+    raise JudgeError(
+        f"no judge is called {name_or_judge[:80]!r}: use {known}, or pass an object that fits thymus.ports.Judge"
+    )
