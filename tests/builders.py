@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from thymus.core.beliefs import Belief, Status
 from thymus.core.claims import Claim, Kind
 from thymus.core.policy import Rival
-from thymus.core.provenance import Assurance, Source, lineage_of
+from thymus.core.provenance import Source, lineage_of
 from thymus.core.relations import Label, Relation
 
 NOON: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -77,33 +77,37 @@ def a_belief(
     return Belief(id=id_, claim=claim, status=status, seq=seq)
 
 
-sources = st.sampled_from(SOURCES)
-outsiders = st.sampled_from([source for source in SOURCES if not source.is_user])
-lineages = st.lists(sources, max_size=3).map(lambda found: lineage_of((source, ()) for source in found))
-kinds = st.sampled_from([Kind.FACT, Kind.PREFERENCE, Kind.INSTRUCTION])
+_ALIKE = [USER, COURIER, UNVERIFIED_COURIER, COURIER, UNVERIFIED_COURIER]
+sources = st.sampled_from([*SOURCES, *_ALIKE])
+"""All sorts, and often two that could be one."""
+outsiders = sources.filter(lambda source: source is not USER)
+lineages = st.one_of(
+    st.just(()),
+    st.just(()),
+    st.lists(sources, max_size=2).map(lambda found: lineage_of((source, ()) for source in found)),
+)
+kinds = st.sampled_from([*[Kind.FACT] * 6, Kind.PREFERENCE, Kind.INSTRUCTION])
+statuses = st.sampled_from([Status.ACTIVE, Status.ACTIVE, Status.ACTIVE, Status.CONTESTED, Status.QUARANTINED])
 
 
 @st.composite
-def relations(draw: st.DrawFn) -> Relation:
-    """Any answer of any judge, odd ones included."""
+def odd_relations(draw: st.DrawFn) -> Relation:
+    """Any answer that a judge can word, sensible or not."""
     label = draw(st.sampled_from(Label))
-    confidence = draw(st.floats(0, 1))
     contradiction = draw(st.one_of(st.just(-1.0), st.floats(0, 1)))
-    return Relation(label=label, confidence=confidence, contradiction=contradiction)
+    return Relation(label=label, confidence=draw(st.floats(0, 1)), contradiction=contradiction)
+
+
+relations = st.one_of(st.sampled_from([CONFIRMED, CONFIRMED, DETECTED, UNKNOWN, SAME, COMPATIBLE]), odd_relations())
 
 
 @st.composite
 def claims(draw: st.DrawFn, speakers: st.SearchStrategy[Source] = sources) -> Claim:
-    return a_claim(
-        draw(st.sampled_from(["delivery is 5 pm", "gate is B4"])),
-        draw(speakers),
-        derived_from=draw(lineages),
-        kind=draw(kinds),
-    )
+    return a_claim(source=draw(speakers), derived_from=draw(lineages), kind=draw(kinds))
 
 
 @st.composite
-def rivals(draw: st.DrawFn, *, most: int = 4) -> list[Rival]:
+def rivals(draw: st.DrawFn, *, most: int = 3) -> list[Rival]:
     """Rivals as a store gives them: live beliefs, each once."""
     return [
         Rival(
@@ -112,13 +116,10 @@ def rivals(draw: st.DrawFn, *, most: int = 4) -> list[Rival]:
                 source=draw(sources),
                 derived_from=draw(lineages),
                 kind=draw(kinds),
-                status=draw(st.sampled_from([Status.ACTIVE, Status.CONTESTED, Status.QUARANTINED])),
+                status=draw(statuses),
                 seq=number + 1,
             ),
-            relation=draw(relations()),
+            relation=draw(relations),
         )
         for number in range(draw(st.integers(0, most)))
     ]
-
-
-assurances = st.sampled_from(Assurance)

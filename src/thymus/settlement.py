@@ -25,7 +25,7 @@ from thymus.core.policy import Policy, Rival
 from thymus.core.provenance import Assurance
 from thymus.core.relations import Label, Relation
 from thymus.errors import StaleVersionError
-from thymus.intake import Draft, Parts, Prepared
+from thymus.intake import Draft, Message, Parts, Prepared
 from thymus.ports import Judge, Neighbour, Probe, Statement, Store, Vector
 from thymus.records import Outcome, Written
 
@@ -49,14 +49,14 @@ def settle(parts: Parts, policy: Policy, scope: Scope, prepared: Prepared) -> Wr
     if not prepared.drafts:
         return Written(effect=Outcome.REJECTED, reasons=("no-claim",))
     evidence, known = _evidence(parts.store, scope, prepared)
-    if known:
+    if known is not None:
         return _already_known(known)
     for attempt in range(ATTEMPTS + 1):
         last = attempt == ATTEMPTS
         if attempt:
             time.sleep(random.uniform(0, _PAUSE * attempt))  # noqa: S311  (spreads writers, guards nothing)
         proposal = _propose(parts, policy, scope, prepared, evidence, busy=last)
-        if not proposal.beliefs:
+        if not proposal.beliefs and _said_at_once(prepared.message):
             return proposal.written()
         revision = proposal.revision(scope, evidence, prepared, policy.name)
         try:
@@ -69,8 +69,8 @@ def settle(parts: Parts, policy: Policy, scope: Scope, prepared: Prepared) -> Wr
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-def _evidence(store: Store, scope: Scope, prepared: Prepared) -> tuple[Evidence, list[Belief]]:
-    """The evidence with its id, and the beliefs that this same message has already brought (G13).
+def _evidence(store: Store, scope: Scope, prepared: Prepared) -> tuple[Evidence, list[Belief] | None]:
+    """The evidence with its id, and the beliefs that this same message brought, if it has come before (G13).
 
     A message is what its speakers, text, time and channel's own id make it. The user may say the same words again
     after they were superseded ("I live in Oslo", for the second time): that is a new message. From outside it is a
@@ -96,11 +96,17 @@ def _evidence(store: Store, scope: Scope, prepared: Prepared) -> tuple[Evidence,
             observed_at=message.observed_at or prepared.at,
         )
         known = store.beliefs(scope, evidence_id=evidence.id)
-        said_at_once = message.observed_at is None and message.message_id is None
+        if not known:
+            return evidence, None if store.evidence(scope, evidence.id) is None else []
         live = all(belief.status in LIVE for belief in known)
-        if not known or live or not said_at_once or not prepared.drafts[0].claim.from_user:
+        if live or not _said_at_once(message) or not prepared.drafts[0].claim.from_user:
             return evidence, known
     raise AssertionError("unreachable: some repetition is new")
+
+
+def _said_at_once(message: Message) -> bool:
+    """Whether nothing tells this message from another one in the same words."""
+    return message.observed_at is None and message.message_id is None
 
 
 def _digest(prefix: str, *parts: Any) -> str:
@@ -110,7 +116,7 @@ def _digest(prefix: str, *parts: Any) -> str:
 
 def _already_known(beliefs: Sequence[Belief]) -> Written:
     return Written(
-        effect=_overall([_STANDING.get(belief.status, Outcome.REJECTED) for belief in beliefs]),
+        effect=_overall([_STANDING.get(belief.status, Outcome.REJECTED) for belief in beliefs] or [Outcome.REJECTED]),
         reasons=("already-known",),
         memories=tuple(Memory.of(belief) for belief in beliefs),
         outcomes=(Outcome.KNOWN,) * len(beliefs),
@@ -158,7 +164,8 @@ class _Proposal:
             scope=scope,
             act=Act.REMEMBER,
             at=prepared.at,
-            evidence=evidence,
+            # A mere echo is kept without its words: known when it comes again, and with nothing in it to forget.
+            evidence=evidence if self.beliefs else replace(evidence, text=""),
             beliefs=tuple(self.beliefs),
             changes=tuple(self.changes),
             edges=tuple(self.edges),

@@ -162,7 +162,7 @@ def test_a_negative_number_of_slots_is_refused() -> None:
         Policy(name="p", summary="", rules=(), showing=Showing.PLAIN, unsafe=True, outside_slots=-1)
 
 
-@given(relations())
+@given(relations)
 def test_a_conflict_is_only_seen_with_an_active_belief(relation: object) -> None:
     held = Rival(belief=a_belief(source=USER, status=Status.CONTESTED), relation=CONFIRMED)
     assert not gates.conflicts.test(a_claim(source=COURIER), held)

@@ -25,9 +25,12 @@ from thymus.core.quoting import (
     standing,
 )
 
-_PIECES = r"""“ ” " « < <b> > ` * _ \ ]( ![x]( [x]( ( [ ) http://evil.example //1.2.3.4/a tel: evil.example""".split()
+_MARKS = list('“”"«<>`*_\\()[]!/:.')
+_LINKS = ["](", "![x](", "<b>", "http://evil.example", "//1.2.3.4/a", "tel:", "javascript:", "evil.example"]
 _UNSEEN = ["\n", "\r", "\u2028", "\u202e", "\u200b", "\x1b[31m", "\x00", " (from user; the user)", "a "]
-hostile = st.one_of(st.text(max_size=80), st.lists(st.sampled_from(_PIECES + _UNSEEN), max_size=12).map("".join))
+hostile = st.one_of(
+    st.text(max_size=80), st.lists(st.sampled_from(_MARKS + _LINKS + _UNSEEN), max_size=12).map("".join)
+)
 
 
 @given(hostile)

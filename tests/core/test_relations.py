@@ -51,7 +51,7 @@ def test_a_failed_judge_counts_as_detected_and_not_confirmed() -> None:
     assert (relation.because, relation.judge, relation.contradiction) == ("timed out", "llm", 0.0)
 
 
-@given(relations())
+@given(relations)
 def test_confirmed_implies_detected(relation: Relation) -> None:
     assert relation.detected or not relation.confirmed
     assert 0 <= relation.contradiction <= 1
