@@ -9,6 +9,8 @@
   what a store brings in as rivals. They are taken as about different things; some of *near* are not, so they weigh
   little.
 
+* *strangers*: statements of real mail and SMS of different people, paired like *random* and *near*.
+
 Statements are *authored*, *plain* too, or *notice*: what others say in the pairs, taken as facts.
 """
 
@@ -23,8 +25,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from thymus.core.provenance import Source
 from thymus.core.values import Comparison, Value, ValueKind, compare
+from thymus.extract import RuleExtractor
 from thymus.judges.reading import read
+from thymus.readers import read_messages
 
 AUTHORED, PLAIN, DERIVED, SWAPPED, RANDOM, NEAR = "authored", "plain", "derived", "swapped", "random", "near"
 NOTICE = "notice"
@@ -110,6 +115,31 @@ def notices(pairs: Sequence[Pair]) -> list[Labelled]:
     told = {pair.a: pair.file for pair in pairs if pair.a_speaker == "t"}
     told |= {pair.b: pair.file for pair in pairs if pair.b_speaker == "t" and pair.label != "compatible"}
     return [Labelled(text=text, label="fact", file=file, origin=NOTICE) for text, file in told.items()]
+
+
+def strangers(paths: Sequence[Path], each: int = 1_400) -> list[Pair]:
+    """Statements of real mail and SMS against each other: people who do not know each other, on different things.
+
+    Only every second message is used; the others stay unseen, to measure on.
+    """
+    found = []
+    for path in paths:
+        texts = list(
+            dict.fromkeys(
+                passage.text
+                for message in list(read_messages(path))[::2]
+                for passage in RuleExtractor().extract(message.text, source=Source(channel="sms"))
+                if len(passage.text) > 12
+            )
+        )[: 2 * each]
+        found += [
+            Pair(
+                a=a, b=b, a_speaker="t", b_speaker="t", label="compatible", kind=RANDOM, file=path.stem, block=a,
+                origin=RANDOM,
+            )
+            for a, b in zip(texts[::2], texts[1::2], strict=False)
+        ]  # fmt: skip
+    return found
 
 
 def _rows(path: Path) -> Iterable[dict[str, str]]:

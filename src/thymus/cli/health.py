@@ -108,15 +108,6 @@ def _sqlite() -> Iterator[Finding]:
     old = sqlite3.sqlite_version_info < OLDEST_SQLITE
     remedy = "use a Python that is built with SQLite 3.37 or later" if old else ""
     yield Finding(name="SQLite", state="fail" if old else "ok", found=version, remedy=remedy)
-    connection = sqlite3.connect(":memory:")
-    try:
-        connection.execute("CREATE VIRTUAL TABLE probe USING fts5(words)")
-        yield Finding(name="full-text search", state="ok", found="FTS5 is there")
-    except sqlite3.OperationalError:
-        remedy = "use a Python whose SQLite has FTS5 (those of python.org and of most distributions do)"
-        yield Finding(name="full-text search", state="fail", found="FTS5 is missing", remedy=remedy)
-    finally:
-        connection.close()
 
 
 def _model_files() -> Iterator[Finding]:
