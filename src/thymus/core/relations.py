@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Self
 
-DETECTED: Final = 0.30
+DETECTED: Final = 0.20
 CONFIRMED: Final = 0.60
 
 
