@@ -7,6 +7,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
+from thymus.core import relations as thresholds
 from thymus.core.beliefs import Belief, Status
 from thymus.core.claims import Claim, Kind
 from thymus.core.policy import Rival
@@ -39,7 +40,7 @@ SOURCES: Final = (
 
 COMPATIBLE: Final = Relation(label=Label.COMPATIBLE, confidence=0.98)
 SAME: Final = Relation(label=Label.SAME, confidence=0.98)
-DETECTED: Final = Relation(label=Label.CONTRADICTS, confidence=0.45)
+DETECTED: Final = Relation(label=Label.CONTRADICTS, confidence=(thresholds.DETECTED + thresholds.CONFIRMED) / 2)
 CONFIRMED: Final = Relation(label=Label.CONTRADICTS, confidence=0.95)
 UNKNOWN: Final = Relation.unknown("no answer")
 

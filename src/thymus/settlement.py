@@ -143,15 +143,19 @@ class _Proposal:
         self.memories.append(Memory.of(echo))
         self.reasons.append("already-known")
 
-    def add(self, belief: Belief, vector: Vector, decision: Decision, rivals: Sequence[Rival]) -> None:
-        """A claim with its decision."""
+    def standing(self, judged: Sequence[Rival]) -> list[Rival]:
+        """The rivals that an earlier claim of the same message has not superseded."""
+        return [rival for rival in judged if rival.belief.id not in self.superseded]
+
+    def add(self, belief: Belief, vector: Vector, decision: Decision, judged: Sequence[Rival]) -> None:
+        """A claim with its decision. Every judged pair is kept: told again, another of them may decide."""
         self.beliefs.append(belief)
         self.vectors[belief.id] = vector
-        self.changes += _changes(decision, belief, rivals)
+        self.changes += _changes(decision, belief, judged)
         self.superseded += decision.supersedes
         self.edges += [
             Edge(claim=belief.id, rival=rival.belief.id, relation=rival.relation)
-            for rival in rivals
+            for rival in judged
             if rival.relation.detected or rival.relation.label is Label.SAME
         ]
         self.outcomes.append(Outcome.of(decision.effect))
@@ -202,27 +206,25 @@ def _propose(
             proposal.know(echo)
             continue
         claim = replace(draft.claim, evidence_id=evidence.id)
-        rivals = _rivals(near, answers_, proposal.superseded)
-        decision = decide(policy, claim, rivals)
+        judged = _judged(near, answers_)
+        decision = decide(policy, claim, proposal.standing(judged))
         depth = RIVALS
         while len(decision.supersedes) >= depth:  # many voices said what it replaces: none may be left standing (G8)
             depth *= 4
             [near], _ = parts.store.rivals(scope, [probe], depth)
-            rivals = _rivals(near, _relate(parts.judge, [draft], [near])[0], proposal.superseded)
-            decision = decide(policy, claim, rivals)
+            judged = _judged(near, _relate(parts.judge, [draft], [near])[0])
+            decision = decide(policy, claim, proposal.standing(judged))
         if busy:
             decision = too_busy(claim, decision)
         id_ = _digest("m", evidence.id, *claim.span, claim.text)
         belief = Belief(id=id_, claim=claim, status=born(decision.effect.cause))
-        proposal.add(belief, draft.vector, decision, rivals)
+        proposal.add(belief, draft.vector, decision, judged)
     return proposal
 
 
-def _rivals(near: Sequence[Neighbour], relations: Sequence[Relation], gone: Sequence[str]) -> list[Rival]:
+def _judged(near: Sequence[Neighbour], relations: Sequence[Relation]) -> list[Rival]:
     return [
-        Rival(belief=neighbour.belief, relation=relation)
-        for neighbour, relation in zip(near, relations, strict=True)
-        if neighbour.belief.id not in gone
+        Rival(belief=neighbour.belief, relation=relation) for neighbour, relation in zip(near, relations, strict=True)
     ]
 
 

@@ -14,13 +14,13 @@ from thymus.core.relations import CONFIRMED, DETECTED, Label, Relation
     [
         (Label.CONTRADICTS, 0.95, True, True),
         (Label.CONTRADICTS, CONFIRMED, True, True),
-        (Label.CONTRADICTS, 0.59, True, False),
+        (Label.CONTRADICTS, CONFIRMED - 0.01, True, False),
         (Label.CONTRADICTS, DETECTED, True, False),
-        (Label.CONTRADICTS, 0.34, False, False),
+        (Label.CONTRADICTS, DETECTED - 0.01, False, False),
         (Label.SAME, 0.9, False, False),
-        (Label.SAME, 0.2, True, False),
+        (Label.SAME, 1 - 2 * DETECTED, True, False),
         (Label.COMPATIBLE, 0.9, False, False),
-        (Label.COMPATIBLE, 0.2, True, False),
+        (Label.COMPATIBLE, 1 - 2 * DETECTED, True, False),
         (Label.UNKNOWN, 0.0, True, False),
     ],
 )
