@@ -113,8 +113,9 @@ def _classify(judge: Judge, statements: Sequence[Statement]) -> list[Kind]:
         if len(kinds) == len(statements):
             return [Kind(kind) for kind in kinds]
         _log.warning("judge %s gave %d kinds for %d statements", judge.name, len(kinds), len(statements))
-    except Exception:  # noqa: BLE001  (whatever a judge does, no message is lost)
-        _log.warning("judge %s could not classify", judge.name, exc_info=True)
+    except Exception as error:  # noqa: BLE001  (whatever a judge does, no message is lost)
+        _log.warning("judge %s could not classify: %r", judge.name, error)
+        _log.debug("its failure", exc_info=True)
     from thymus.judges import get_judge
 
     return get_judge("typed").classify(statements)

@@ -267,7 +267,8 @@ def answers(judge: Judge, pairs: Sequence[tuple[Statement, Statement]]) -> list[
             return relations
         because = f"gave {len(relations)} answers for {len(pairs)} pairs"
     except Exception as error:  # noqa: BLE001  (a broken judge can only make the gate more careful)
-        _log.warning("judge %s could not relate", judge.name, exc_info=True)
+        _log.warning("judge %s could not relate: %r", judge.name, error)
+        _log.debug("its failure", exc_info=True)
         because = f"failed ({type(error).__name__})"
     return [Relation.unknown(because, judge=judge.name)] * len(pairs)
 

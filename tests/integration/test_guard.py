@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import textwrap
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -242,3 +243,20 @@ def test_importing_is_lazy() -> None:
     heavy = ["numpy", "onnxruntime", "tokenizers", "rich", "typer", "sqlite3", "phonenumbers", "pint", "selectolax"]
     code = f"import sys, thymus; print([m for m in {heavy!r} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("width", [30, 50, 72])
+@pytest.mark.parametrize("mark", ["", "> "])
+def test_what_a_recall_returned_is_no_news_when_a_mail_program_wraps_it(
+    guard: MemoryGuard, width: int, mark: str
+) -> None:
+    guard.remember("My standup is at 9:15 in Room 2A.")
+    guard.remember("Your standup moved to 7:45.", source="email:noreply@calendar-sync.example")
+    guard.remember("Your parcel SP-4471 arrives on Wednesday between 2 and 4 pm.", source=COURIER, authenticated=True)
+    before = guard.export()
+    result = guard.recall("When is my standup, and when does my parcel arrive?")
+    lines = f"{result.context}\n{result.notice}".splitlines()
+    wrapped = "\n".join(mark + part for line in lines for part in textwrap.wrap(line, width))
+    for source in ("user", "assistant", "email:me@home.example"):
+        guard.remember(wrapped, source=source)
+    assert guard.export() == before

@@ -7,6 +7,7 @@ reaches the context, and each contested claim that bears on what was recalled is
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -214,22 +215,44 @@ def _capital(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
-# Lines that only this module words. One that comes back as a message is an echo, whoever hands it in.
+# What only this module words. It comes back as it was, or wrapped and quoted by a mail program.
 _OWN_LINE = re.compile(
-    r"^[ \t]*(?:"
-    r"[-•][ \t]*“[^“”\n]*”[ \t]*\(from [^\n]*\)"
-    rf"|(?:{re.escape(_OPENING)}|{re.escape(_OPENING_ALONE)})[^\n]*"
-    r"|•[ \t][^“”\n]*(?:“[^“”\n]*”[^“”\n]*)? said “[^“”\n]*” on \d{4}-\d\d-\d\d[^\n]*"
+    r"^[ \t>]*(?:"
+    r"[-•]\s+“[^“”]{0,1100}”\s+\(from\s[^()“”]{0,600}\)"
+    r"|•\s[^“”]{0,300}(?:“[^“”]{0,300}”[^“”]{0,300})?\ssaid\s+“[^“”]{0,300}”[^“”]{0,80}\son\s+\d{4}-\d\d-\d\d[^\n]*"
     r"|•[ \t]\d+ more such claims, from [^\n]*: see the inbox\."
-    rf"|{re.escape(_CLOSING)}"
     r")[ \t]*$",
     re.MULTILINE,
 )
+_OPENS = re.compile(
+    r"^[ \t>]*(?:"
+    + "|".join(r"\s+(?:>\s*)?".join(map(re.escape, line.split())) for line in (_OPENING, _OPENING_ALONE))
+    + ")",
+    re.MULTILINE,
+)
+_CLOSES = re.compile(r"\s+(?:>\s*)?".join(map(re.escape, _CLOSING.split())))
+_LONGEST_NOTICE: Final = 40_000
 
 
 def mask_own_wording(text: str) -> str:
-    """The text with every line of a context label or notice blanked out, so that no echo is learned (G13).
+    """The text with every context label and notice blanked out, so that no echo is learned (G13).
 
     Length and positions stay the same, so spans found in the result hold for the text itself.
     """
-    return _OWN_LINE.sub(lambda match: " " * len(match[0]), text)
+    spans = [match.span() for match in _OWN_LINE.finditer(text)]
+    closes = [match.end() for match in _CLOSES.finditer(text)]
+    for opening in _OPENS.finditer(text):
+        at = bisect_right(closes, opening.end())
+        ends = at < len(closes) and closes[at] - opening.start() <= _LONGEST_NOTICE
+        spans.append((opening.start(), closes[at] if ends else opening.end()))
+    spans += [match.span() for match in _CLOSES.finditer(text)]
+    return _blank(text, sorted(spans))
+
+
+def _blank(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    parts, done = [], 0
+    for start, end in spans:
+        start, end = max(start, done), max(end, done)
+        parts += [text[done:start], re.sub(r"[^\n]", " ", text[start:end])]
+        done = end
+    return "".join([*parts, text[done:]])
