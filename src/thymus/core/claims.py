@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from thymus.core.provenance import Assurance, Source
 
@@ -85,12 +87,16 @@ class Claim:
         return self.kind in (Kind.PREFERENCE, Kind.INSTRUCTION)
 
 
+_MARKS: Final = re.compile(r"^(?:[>•*-] )+")
+
+
 def fold(text: str) -> str:
-    """The text as compared for *same wording*: Unicode NFC; white space, the first capital and a full stop set aside.
+    """The text as compared for *same wording*: Unicode NFC; white space, list and quotation marks before it, the first
+    capital and a full stop set aside.
 
     Other case is kept, because a password or code may differ in nothing else. So are compatibility forms: a look-alike
     letter must not make two texts the same.
     """
-    words = " ".join(unicodedata.normalize("NFC", text).split()).removesuffix(".")
+    words = _MARKS.sub("", " ".join(unicodedata.normalize("NFC", text).split())).removesuffix(".")
     opening = words.partition(" ")[0]
     return words[:1].lower() + words[1:] if opening[1:].islower() or len(opening) == 1 else words
