@@ -72,6 +72,7 @@ class AsyncMemoryGuard:
     def _remember_batch(self, batch: list[Message]) -> list[Written]:
         return list(self.guard.remember_many(batch))
 
+    message = _threaded(MemoryGuard.message)
     remember = _threaded(MemoryGuard.remember)
     recall = _threaded(MemoryGuard.recall)
     inbox = _threaded(MemoryGuard.inbox)

@@ -113,6 +113,8 @@ def open_store(path: str | os.PathLike[str] | None, embedder: Embedder) -> Store
         from thymus.stores.memory import MemoryStore
 
         return MemoryStore(**made_for)
+    if Path(where) == default_db():
+        Path(where).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if "://" in where:
         scheme = where.split("://", 1)[0]
         raise ConfigError(f"no store serves {scheme}:// yet: pass a file path (memory.db, memory.json) or ':memory:'")

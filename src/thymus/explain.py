@@ -9,7 +9,7 @@ from thymus.core.disclose import Memory
 from thymus.core.gates import GATES
 from thymus.core.policy import Policy
 from thymus.core.quoting import carrier, quote
-from thymus.core.relations import CONFIRMED, DETECTED
+from thymus.core.relations import CONFIRMED, DETECTED, Label
 from thymus.records import Explanation
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ def _named(belief: Belief) -> str:
 
 def _seen(edge: Edge) -> str:
     relation = edge.relation
+    if relation.label is Label.UNKNOWN:
+        return f"no answer ({relation.because}), so it counts as a contradiction that is not confirmed"
     sure = "confirmed" if relation.confirmed else "detected" if relation.detected else "not detected"
     bound = CONFIRMED if relation.confirmed else DETECTED
     answer = f"{relation.label.value} ({relation.confidence:.2f}); contradiction {sure} at {relation.contradiction:.2f}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -142,10 +143,15 @@ class MemoryGuard:
         Memory use does not grow with the stream. A result that was yielded is on disk.
         """
         stream = iter(messages)
-        while batch := list(islice(stream, BATCH)):
-            with self._parts.store.bulk():
-                written = self._settle(prepare(self._parts, batch))
-            yield from written
+        batches = iter(lambda: list(islice(stream, BATCH)), [])
+        with ThreadPoolExecutor(1, thread_name_prefix="thymus-prepare") as other:  # embeds ahead while this one settles
+            ready = [other.submit(prepare, self._parts, batch) for batch in islice(batches, 1)]
+            while ready:
+                prepared = ready.pop().result()
+                ready = [other.submit(prepare, self._parts, batch) for batch in islice(batches, 1)]
+                with self._parts.store.bulk():
+                    written = self._settle(prepared)
+                yield from written
 
     def _settle(self, prepared: Sequence[Prepared]) -> list[Written]:
         with self._writing:
@@ -235,6 +241,8 @@ class MemoryGuard:
 
         Accepting makes it active and supersedes the memories that it contradicts; declining rejects it.
         """
+        if not isinstance(accept, bool):
+            raise InputError(f"accept is True or False, not {accept!r}")
         with self._writing:
             changes = amendments.resolve(self._parts.store, self._scope, self._belief(memory_id), accept=accept)
             return self._commit(Act.RESOLVE, changes, note={"memory": memory_id, "accept": str(accept).lower()})

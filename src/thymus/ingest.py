@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 import time
 from collections import Counter, deque
@@ -33,6 +34,11 @@ MOST_PROBLEMS: Final = 10
 MOST_HELD: Final = 5
 """Newest held-back claims, one a message, that are kept to be shown."""
 _SAVE_EVERY: Final = 1.0
+
+_LOOKED_AT: Final = 4_000
+_NO_TEXT: Final = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ufffd]")
+_UNREADABLE: Final = 0.05
+"""Share of control and replacement characters from which on a text is none."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -252,6 +258,10 @@ def _message(found: Found, reading: Reading, guard: MemoryGuard, tally: Tally) -
         tally.read += 1
         tally.unstated += 1
         return None
+    problem = _unfit(found, reading)
+    if problem:
+        tally.note(Problem(location=found.location, sentence=problem))
+        return None
     try:
         return guard.message(
             found.text,
@@ -264,6 +274,17 @@ def _message(found: Found, reading: Reading, guard: MemoryGuard, tally: Tally) -
     except (SourceError, InputError) as error:
         tally.note(Problem(location=found.location, sentence=str(error)))
         return None
+
+
+def _unfit(found: Found, reading: Reading) -> str:
+    """Why this cannot be taken as a message; empty where it can."""
+    start = found.text[:_LOOKED_AT]
+    if len(_NO_TEXT.findall(start)) > len(start) * _UNREADABLE:
+        return "This is no text (binary, or of an unknown encoding): nothing was learned from it."
+    by_mail = found.source.partition(":")[0] == "email"
+    if by_mail and reading.source is not None and reading.source.partition(":")[0].strip().lower() == "user":
+        return "This is a mail, not the user's own word: leave out --source user, which is for notes of your own."
+    return ""
 
 
 def _signature(path: Path) -> dict[str, int]:

@@ -31,7 +31,7 @@ from thymus.records import Outcome, Written
 
 _log = logging.getLogger("thymus")
 
-RIVALS: Final = 5
+RIVALS: Final = 4
 """How many rivals a stratum gives by meaning, and how many by shared words."""
 ATTEMPTS: Final = 12
 """How often a write is decided again because another writer was faster, before it goes the careful way."""
@@ -263,9 +263,9 @@ def answers(judge: Judge, pairs: Sequence[tuple[Statement, Statement]]) -> list[
         return []
     try:
         relations = judge.relate(pairs)
-        if len(relations) == len(pairs):
+        if len(relations) == len(pairs) and all(isinstance(relation, Relation) for relation in relations):
             return relations
-        because = f"gave {len(relations)} answers for {len(pairs)} pairs"
+        because = f"gave {len(relations)} answers for {len(pairs)} pairs, not each a Relation"
     except Exception as error:  # noqa: BLE001  (a broken judge can only make the gate more careful)
         _log.warning("judge %s could not relate: %r", judge.name, error)
         _log.debug("its failure", exc_info=True)

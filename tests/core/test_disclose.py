@@ -88,7 +88,7 @@ def test_the_context_labels_what_is_not_the_users() -> None:
     assert (
         compose(THYMUS_V3, hits, ()).context == "- standup is at 9:15\n"
         "- “delivery is 5 pm” (from email:courier@parcels.example; verified sender; 2026-03-02)\n"
-        "- “the shop closes at 8” (from assistant; reported by a model; derived from web:shop.example; 2026-03-02)"
+        "- “the shop closes at 8” (from assistant; reported by a model; derived from web:shop[.]example; 2026-03-02)"
     )
 
 

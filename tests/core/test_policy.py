@@ -25,7 +25,6 @@ PREDICATES = (
     gates.against_user,
     gates.same_identity,
     gates.authenticated,
-    gates.held_back,
     gates.authority,
     gates.named_authority,
 )

@@ -20,7 +20,8 @@ REPORTED, CLAIMED, AUTHENTICATED, ATTESTED = Assurance
         ("user", True, "user", ATTESTED),
         ("user", False, "user", CLAIMED),
         ("  USER  ", None, "user", ATTESTED),
-        ("user:ME", None, "user", ATTESTED),
+        ("user:ME", None, "user", CLAIMED),
+        ("user:ME", True, "user", ATTESTED),
         ("user:ravi", None, "user:ravi", CLAIMED),
         ("user:ravi", True, "user:ravi", AUTHENTICATED),
         ("email:A@B.Example", None, "email:a@b.example", CLAIMED),
@@ -42,7 +43,14 @@ def test_parse(given_: str, authenticated: bool | None, key: str, assurance: Ass
 def test_the_user_is_only_recognised_by_the_users_own_id() -> None:
     assert not Source.parse("user:me", user_id="ravi").names_user
     assert not Source.parse("user:me").names_user
-    assert Source.user() == Source.parse("user:me", user_id="Me")
+    assert Source.user() == Source.parse("user:me", user_id="Me", authenticated=True)
+    assert not Source.parse("user:me", user_id="Me").is_user
+
+
+def test_truthy_words_prove_nothing() -> None:
+    for word in ("fail", "none", "pass", 1):
+        with pytest.raises(SourceError, match="True, False or None"):
+            Source.parse("email:a@b.example", authenticated=word)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

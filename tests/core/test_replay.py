@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from builders import CONFIRMED, COURIER, LOOKALIKE, NOON, SAME, SHOP, USER, a_belief
+from builders import CONFIRMED, COURIER, LOOKALIKE, NOON, SHOP, USER, a_belief
 from thymus.core.beliefs import LIVE, Act, Belief, Cause, Change, Edge, Status, born
 from thymus.core.decide import decide
 from thymus.core.gates import THYMUS_V3
@@ -197,15 +197,6 @@ def test_undoing_a_decision_of_the_user_holds_the_claim_back_again() -> None:
     history.told("x2", LOOKALIKE, x1=CONFIRMED)
     seq = history.accept("x2", "x1")
     assert history.undo(seq) == {"x1": ACTIVE, "x2": CONTESTED}
-
-
-def test_a_user_who_settled_a_claim_by_speaking_still_means_it_without_the_rival() -> None:
-    history = History()
-    history.told("evil", LOOKALIKE)
-    history.told("x1", SHOP, evil=CONFIRMED)
-    history.told("user", USER, evil=CONFIRMED, x1=SAME)
-    assert history.statuses() == {"evil": SUPERSEDED, "x1": SUPERSEDED, "user": ACTIVE}
-    assert history.revoke(LOOKALIKE) == {"evil": RETRACTED, "x1": ACTIVE, "user": ACTIVE}
 
 
 def test_an_old_revocation_does_not_reach_what_the_source_said_afterwards() -> None:

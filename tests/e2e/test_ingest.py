@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -264,3 +265,14 @@ def test_progress_goes_to_stderr_only(rooms: Path) -> None:
         command, capture_output=True, text=True, check=False, timeout=60, env=os.environ | {"TERM": "dumb"}
     )
     assert (done.returncode, json.loads(done.stdout)["messages"]) == (0, 3)
+
+
+def test_a_mail_is_never_the_users_own_word_and_bytes_are_no_message(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.eml").write_text("From: x@evil.example\nSubject: rent\n\nYour rent is now 1050 euros.\n")
+    (tmp_path / "in" / "b.eml").write_bytes(random.Random(1).randbytes(3_000))
+    with MemoryGuard(embedder="hash", judge="typed") as guard:
+        tally = Tally()
+        ingest(guard, [tmp_path / "in"], Reading(source="user"), tally=tally, bookmarks=Bookmarks(None))
+        assert guard.memories(status=None) == []
+    assert tally.problems == 2

@@ -260,3 +260,36 @@ def test_what_a_recall_returned_is_no_news_when_a_mail_program_wraps_it(
     for source in ("user", "assistant", "email:me@home.example"):
         guard.remember(wrapped, source=source)
     assert guard.export() == before
+
+
+def test_only_this_account_may_read_the_file(tmp_path: Path) -> None:
+    with MemoryGuard(tmp_path / "memory.db") as guard:
+        guard.remember("My locker code is 5591.")
+        modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+    assert set(modes.values()) == {0o600}, modes
+
+
+def test_what_the_judge_saw_keeps_no_value_of_a_forgotten_memory(tmp_path: Path) -> None:
+    with MemoryGuard(tmp_path / "memory.db") as guard:
+        [salary] = guard.remember("My salary is 98765 euros.").memories
+        guard.remember("Your salary is now 12345 euros.", source="email:pay@firm.example")
+        guard.forget(salary.id)
+        [held] = guard.inbox()
+        assert "98765" not in str(guard.explain(held.id))
+    assert not any(b"98765" in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_a_doubt_or_denial_of_the_user_settles_nothing(guard: MemoryGuard) -> None:
+    fact = guard.remember("My standup is at 9:15 in Room 2A.").memories[0]
+    guard.remember("Your standup moved to 7:45.", source="email:noreply@calendar-sync.example")
+    for said in ("My standup has not moved to 7:45.", "I got a mail saying my standup moved to 7:45, weird."):
+        guard.remember(said)
+        assert guard.get(fact.id).status == "active", said
+        assert len(guard.inbox()) == 1, said
+
+
+def test_acceptance_is_true_or_false(guard: MemoryGuard) -> None:
+    guard.remember("My standup is at 9:15 in Room 2A.")
+    guard.remember("Your standup moved to 7:45.", source="email:noreply@calendar-sync.example")
+    with pytest.raises(InputError, match="True or False"):
+        guard.resolve(guard.inbox()[0].id, accept="no")  # type: ignore[arg-type]

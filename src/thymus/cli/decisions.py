@@ -207,6 +207,7 @@ def show_event(out: Console, event: Event) -> None:
             Text(f"{change.belief}  {change.before.value if change.before else 'new'} → ") + screen.word(change.after)
         )
     if not event.changes:
-        out.print("Nothing stands differently.")
-    if event.act.value != "forget":
+        known = "" if event.act.value != "revoke" else " Is the source written as `thymus sources` shows it?"
+        out.print(f"Nothing stands differently, so nothing was written.{known}")
+    elif event.act.value != "forget":
         out.print(Text(f"Act {event.seq}; `thymus undo {event.seq}` takes it back.", "dim"))

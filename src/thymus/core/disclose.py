@@ -217,9 +217,9 @@ def _capital(sentence: str) -> str:
 
 # What only this module words. It comes back as it was, or wrapped and quoted by a mail program.
 _OWN_LINE = re.compile(
-    r"^[ \t>]*(?:"
-    r"[-•]\s+“[^“”]{0,1100}”\s+\(from\s[^()“”]{0,600}\)"
-    r"|•\s[^“”]{0,300}(?:“[^“”]{0,300}”[^“”]{0,300})?\ssaid\s+“[^“”]{0,300}”[^“”]{0,80}\son\s+\d{4}-\d\d-\d\d[^\n]*"
+    r"(?:[-•*]\s+)?“[^“”]{0,1100}”\s+\(from\s[^()“”]{0,600};\s+\d{4}-\d\d-\d\d\)"
+    r"|^[ \t>]*(?:•\s[^“”]{0,300}(?:“[^“”]{0,300}”[^“”]{0,300})?\ssaid\s+“[^“”]{0,300}”[^“”]{0,80}\son\s+"
+    r"\d{4}-\d\d-\d\d[^\n]*"
     r"|•[ \t]\d+ more such claims, from [^\n]*: see the inbox\."
     r")[ \t]*$",
     re.MULTILINE,

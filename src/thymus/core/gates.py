@@ -9,10 +9,9 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from thymus.core.beliefs import HELD_BACK, Status
+from thymus.core.beliefs import Status
 from thymus.core.decide import Decision, Match
 from thymus.core.policy import Effect, Policy, Predicate, Rule, Showing
-from thymus.core.relations import Label
 from thymus.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -73,16 +72,6 @@ authenticated = Predicate(
     "that identity is not verified",
     lambda claim, _: all(source.authenticated for source in claim.speakers),
 )
-held_back = Predicate(
-    "held_back",
-    "it confirms or contradicts a claim that was held back",
-    "it speaks of no claim that was held back",
-    lambda _, rival: (
-        rival is not None
-        and rival.belief.status in HELD_BACK
-        and (rival.relation.confirmed or rival.relation.label is Label.SAME)
-    ),
-)
 named_authority = (from_user | same_identity).named(
     "named_authority",
     "the user or the named owner of the memory says so",
@@ -95,7 +84,6 @@ authority = (from_user | (same_identity & authenticated)).named(
 )
 
 _NOT_FOR_THE_USER = Rule(name="outside-cannot-speak-for-user", effect=Effect.REJECT, when=outside & speaks_for_user)
-_SETTLE = Rule(name="user-settles-held-back-claim", effect=Effect.REPLACE, when=held_back & from_user)
 _REPLACE = Rule(name="authority-may-replace", effect=Effect.REPLACE, when=conflicts & confirmed & authority)
 
 UNSAFE_ALLOW_ALL: Final = Policy(
@@ -153,7 +141,6 @@ UNSAFE_THYMUS_V2: Final = Policy(
     rules=(
         _NOT_FOR_THE_USER,
         _REPLACE,
-        _SETTLE,
         Rule(name="contradicts-without-authority", effect=Effect.CONTEST, when=conflicts & confirmed & ~authority),
     ),
     showing=Showing.WITHHOLD,
@@ -166,7 +153,6 @@ THYMUS_V3: Final = Policy(
     rules=(
         _NOT_FOR_THE_USER,
         _REPLACE,
-        _SETTLE,
         Rule(name="contradicts-without-authority", effect=Effect.CONTEST, when=conflicts & ~authority),
     ),
     showing=Showing.WITHHOLD,

@@ -107,6 +107,10 @@ class Rule:
     effect: Effect
     when: Predicate
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.effect, Effect):
+            raise PolicyError(f"the effect of rule {self.name!r} is an Effect, as Effect.CONTEST, not {self.effect!r}")
+
     @property
     def because(self) -> str:
         """The rule in words, made from its own predicate."""

@@ -89,19 +89,28 @@ class Source:
         :param authenticated: what the host verified. ``None`` leaves the default of the channel: the user is ATTESTED,
             a model (``assistant``) REPORTED, everybody else CLAIMED. ``False`` lowers even ``user`` to CLAIMED: text
             that only says it is the user's. ``True`` raises nobody above AUTHENTICATED, and a model not at all.
-        :param user_id: the user of the scope; ``user:<user_id>`` is then the user.
+        :param user_id: the user of the scope; ``user:<user_id>`` is then the user where authenticated, and otherwise
+            somebody who only goes by that name.
         :raises SourceError: where the string names no channel, or its identity cannot be shown safely.
         """
+        if authenticated is not None and not isinstance(authenticated, bool):
+            raise SourceError(
+                f"authenticated is True, False or None, not {authenticated!r}: compare a header's result first"
+            )
         if isinstance(source, Source):
             return source if authenticated is None else _assure(source, authenticated)
         if not isinstance(source, str):
             raise SourceError(
                 f"a source is a string such as 'email:a@b.example' or a Source, not {type(source).__name__}"
             )
-        channel, _, identity = source.strip().partition(":")
+        channel, colon, identity = source.strip().partition(":")
         channel, identity = channel.strip().translate(_ASCII_LOWER), identity.strip().translate(_ASCII_LOWER)
+        if channel == USER and colon and not identity:
+            raise SourceError(
+                "'user:' names nobody: use 'user' for the user of the memory, 'user:ravi' for another person"
+            )
         if channel == USER and user_id is not None and identity == user_id.translate(_ASCII_LOWER):
-            identity = ""
+            identity, authenticated = "", authenticated is True  # a name alone could be anybody's who chose it
         lowest = Assurance.REPORTED if channel == ASSISTANT else Assurance.CLAIMED
         found = cls(channel=channel, identity=identity, assurance=lowest)
         return _assure(found, found.names_user if authenticated is None else authenticated)

@@ -22,8 +22,9 @@ LONGEST_NAME: Final = 80
 _OURS = str.maketrans({"“": "'", "”": "'", "„": "'", "‟": "'", '"': "'", "«": "'", "»": "'", "＂": "'"})
 _MARKUP = str.maketrans({"<": "‹", ">": "›", "`": "'", "*": "∗", "\\": "/"})
 _BRACKETS = str.maketrans({"[": "(", "]": ")"})
-_SCHEME = re.compile(r"(?i)\b(h)tt(ps?)(\s*:\s*/)|\b(ftp|file|javascript|mailto|tel|sms|data)(:)(?=[^\s:])")
-_HOST_DOT = re.compile(r"(?<=[\w-])[.。．｡](?=[^\W\d_]{2})")
+_WEB_SCHEME = re.compile(r"(?i)\b(h)tt(ps?)(\s*:\s*/)")
+_SCHEME = re.compile(r"(?i)\b(?!hxxps?:)([a-z][a-z0-9+-]{1,30}):(?=[^\s:)\]])")
+_HOST_DOT = re.compile(r"(?<=\S)[.\u2024\u3002\uff0e\uff61](?=[^\W\d_]{2})|(?<=\d)\.(?=\d{1,3}\.\d{1,3}\b)")
 _NAME_MARKS = _OURS | _MARKUP | str.maketrans("()[]", "{}{}")
 
 
@@ -48,7 +49,7 @@ def defang(text: str) -> str:
 
 
 def _break_scheme(text: str) -> str:
-    return _SCHEME.sub(lambda m: f"{m[1]}xx{m[2]}{m[3]}" if m[1] else f"{m[4]}(:)", text)
+    return _SCHEME.sub(r"\1(:)", _WEB_SCHEME.sub(r"\1xx\2\3", text))
 
 
 def contain(text: str) -> str:
@@ -63,10 +64,14 @@ def quote(text: str) -> str:
 
 
 def name(source: Source) -> str:
-    """A source as users and models see it; an identity cannot pose as our wording."""
+    """A source as users and models see it; an identity cannot pose as our wording or be a link.
+
+    An address stays whole, since the user must recognise it.
+    """
     if source.anonymous or source.names_user:
         return source.key
-    shown = _break_scheme(cut(one_line(source.identity), LONGEST_NAME).translate(_NAME_MARKS))
+    whole = cut(one_line(source.identity), LONGEST_NAME).translate(_NAME_MARKS)
+    shown = (_break_scheme(whole) if "@" in whole else defang(whole)).replace("(:)", "{:}")
     return f"“{source.channel}:{shown}”" if " " in shown else f"{source.channel}:{shown}"
 
 

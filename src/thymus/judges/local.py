@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thymus.core.claims import Claim, Kind
-from thymus.core.relations import Label, Relation
+from thymus.core.relations import CONFIRMED, DETECTED, Label, Relation
 from thymus.errors import JudgeError, ThymusError
 from thymus.judges.features import Compared, Rows
 from thymus.judges.heads import KINDS, LABELS, Heads, choose_kinds, load_heads
 from thymus.judges.overt import CONFIDENCE as OVERT
-from thymus.judges.overt import is_overt
+from thymus.judges.overt import is_hedged, is_overt
 from thymus.judges.reading import LONGEST, read
 from thymus.judges.typed import classify_reading, relate_readings, sets_apart
 from thymus.judges.wording import describe
@@ -37,6 +37,7 @@ _Given = str | Claim | Statement
 
 SAME_SUBJECT: Final = {"minilm": 0.55}
 """By embedder: from which cosine on two statements are taken to be about the same thing by the typed rules."""
+_UNCONFIRMED: Final = CONFIRMED - 0.01
 _SAME_SUBJECT: Final = 0.5
 _LABEL_ODDS: Final = 8.0
 """How much likelier two statements are about the same thing when somebody asks for a label than among rivals."""
@@ -151,8 +152,12 @@ def _answer(pair: Compared, relation: NDArray[np.float64], subject: float, simil
     chances = relation * likely
     chances[LABELS.index(Label.COMPATIBLE)] += 1 - likely
     place = int(chances.argmax())
-    because = f"{describe(pair.agreement, similarity)}; same subject {subject:.2f}"
     label, confidence, contradiction = LABELS[place], _chance(chances[place]), _chance(relation[0] * subject)
+    if is_hedged(pair.stored, pair.incoming):
+        contradiction = min(contradiction, _UNCONFIRMED)
+    because = f"same subject {subject:.2f}, similarity {similarity:.2f}"
+    if label is not Label.COMPATIBLE or contradiction >= DETECTED:  # nobody reads about the rest, and they are many
+        because = f"{describe(pair.agreement)}; {because}"
     if (
         contradiction < OVERT
         and subject >= _SAME_SUBJECT

@@ -29,7 +29,7 @@ WORD_WEIGHT: Final = 0.05
 related and unrelated texts (0.82 and 0.75 with the bundled embedder)."""
 POSTINGS: Final = 64
 """The newest beliefs looked at for each word and stratum; a word in more of them is not distinctive."""
-POOL: Final = 48
+POOL: Final = 24
 """Least number of candidates that ``search`` takes by meaning, and by words, from each stratum."""
 MOST_TERMS: Final = 24
 """Words of a probe that are counted."""

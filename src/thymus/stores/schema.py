@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -90,6 +91,9 @@ def connect(path: Path, *, timeout: float) -> sqlite3.Connection:
     """
     check_path(path)
     with translated(path, timeout):
+        if not path.exists():
+            with suppress(FileExistsError):  # another process was faster; only this account may read what is remembered
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         connection = sqlite3.connect(
             path, timeout=timeout, isolation_level=None, check_same_thread=False, cached_statements=512
         )

@@ -30,7 +30,7 @@ EXACT: Final = 2_000
 """Up to so many beliefs in a scope all are scored exactly; at one more its centre is fixed."""
 BY_HAMMING: Final = 512
 """Nearest by Hamming distance, of each stratum, that are looked at further."""
-CANDIDATES: Final = 96
+CANDIDATES: Final = 48
 """Of those, the best that are scored exactly, at least."""
 
 CODES: Final = {status: code for code, status in enumerate(Status)}
