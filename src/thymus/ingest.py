@@ -37,8 +37,9 @@ _SAVE_EVERY: Final = 1.0
 
 _LOOKED_AT: Final = 4_000
 _NO_TEXT: Final = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ufffd]")
-_UNREADABLE: Final = 0.05
-"""Share of control and replacement characters from which on a text is none."""
+_FEW: Final = 8
+_UNREADABLE: Final = 0.15
+"""Share of control and replacement characters above which a text is none; a few come from a wrong encoding."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -279,7 +280,7 @@ def _message(found: Found, reading: Reading, guard: MemoryGuard, tally: Tally) -
 def _unfit(found: Found, reading: Reading) -> str:
     """Why this cannot be taken as a message; empty where it can."""
     start = found.text[:_LOOKED_AT]
-    if len(_NO_TEXT.findall(start)) > len(start) * _UNREADABLE:
+    if len(_NO_TEXT.findall(start)) > max(_FEW, len(start) * _UNREADABLE):
         return "This is no text (binary, or of an unknown encoding): nothing was learned from it."
     by_mail = found.source.partition(":")[0] == "email"
     if by_mail and reading.source is not None and reading.source.partition(":")[0].strip().lower() == "user":

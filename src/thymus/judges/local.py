@@ -37,6 +37,8 @@ _Given = str | Claim | Statement
 
 SAME_SUBJECT: Final = {"minilm": 0.55}
 """By embedder: from which cosine on two statements are taken to be about the same thing by the typed rules."""
+_AT_ONCE: Final = 256
+"""Pairs judged together: a mail of a hundred statements has thousands, and their rows would take tens of megabytes."""
 _UNCONFIRMED: Final = CONFIRMED - 0.01
 _SAME_SUBJECT: Final = 0.5
 _LABEL_ODDS: Final = 8.0
@@ -62,8 +64,13 @@ class LocalJudge:
 
         :raises JudgeError: where the embedder or the weights cannot be used.
         """
-        if not pairs:
-            return []
+        return [
+            answer
+            for start in range(0, len(pairs), _AT_ONCE)
+            for answer in self._relate(pairs[start : start + _AT_ONCE])
+        ]
+
+    def _relate(self, pairs: Sequence[tuple[_Given, _Given]]) -> list[Relation]:
         embedder, heads = self._parts()
         read_pairs = [(Statement.of(stored), Statement.of(incoming)) for stored, incoming in pairs]
         compared = [Compared.of(read(stored.text), read(incoming.text)) for stored, incoming in read_pairs]

@@ -188,7 +188,8 @@ def _nearest(shelf: Shelf, probe: Probe, seqs: Seqs, k: int) -> dict[int, tuple[
     vectors = shelf.vectors(seqs)
     found = cosines(vectors, probe.vector)
     order = np.lexsort((seqs, found))[::-1][:k]
-    return {int(seqs[at]): (float(found[at]), vectors[at]) for at in order}
+    # A copy of the row: a view would keep the vectors of all candidates alive as long as the answer.
+    return {int(seqs[at]): (float(found[at]), vectors[at].copy()) for at in order}
 
 
 def _neighbours(shelf: Shelf, hits: list[_Hit]) -> list[Neighbour]:
