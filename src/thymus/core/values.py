@@ -14,6 +14,7 @@ Identifiers are compared to the letter, separators apart; no letter is ever repl
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -61,16 +62,16 @@ def _verdict(same: bool) -> Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
+class Value(ABC):
     """A value read from text: `text` is the passage, `span` its start and end (code points) in the whole text."""
 
     kind: ClassVar[ValueKind]
     span: tuple[int, int]
     text: str
 
+    @abstractmethod
     def matches(self, other: Value) -> Comparison:
         """Compare with a value of the same kind; see `compare`."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
