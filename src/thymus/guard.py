@@ -10,14 +10,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from thymus import amendments, config, retrieval
-from thymus.core.beliefs import HELD_BACK, Act, Belief, Cause, Change, Revision, Status
+from thymus.core.beliefs import HELD_BACK, Act, Belief, Cause, Change, Edge, Revision, Status
 from thymus.core.claims import Scope
 from thymus.core.disclose import Memory, Recall
 from thymus.core.gates import DEFAULT_GATE, get_gate
 from thymus.core.policy import Policy
 from thymus.core.provenance import Source, lineage_of
-from thymus.core.relations import Relation
-from thymus.core.replay import Revocation
+from thymus.core.relations import Label, Relation
+from thymus.core.replay import Relate, Revocation
 from thymus.errors import InputError, MemoryNotFoundError
 from thymus.intake import Message, Parts, Prepared, prepare
 from thymus.ports import Statement, Verification
@@ -273,8 +273,10 @@ class MemoryGuard:
         note = {"source": revoked.key, **({"since": since.isoformat()} if since else {})}
         with self._writing:
             revocation = Revocation(source=revoked.key, since=since)
-            changes = amendments.revoke(self._parts.store, self.policy, self._scope, revocation, self._relate)
-            return self._commit(Act.REVOKE, changes, note=note)
+            judged: list[Edge] = []
+            relate = self._relating(judged)
+            changes = amendments.revoke(self._parts.store, self.policy, self._scope, revocation, relate)
+            return self._commit(Act.REVOKE, changes, note=note, edges=judged)
 
     def undo(self, seq: int) -> Event:
         """Make it as if an act (a ``seq`` from ``history``) had not been done: a resolve, revoke, remember or undo.
@@ -282,17 +284,40 @@ class MemoryGuard:
         Forgetting cannot be undone: the text is gone.
         """
         with self._writing:
-            changes = amendments.undo(self._parts.store, self.policy, self._scope, seq, self._relate)
-            return self._commit(Act.UNDO, changes, note={"act": str(seq)})
+            judged: list[Edge] = []
+            changes = amendments.undo(self._parts.store, self.policy, self._scope, seq, self._relating(judged))
+            return self._commit(Act.UNDO, changes, note={"act": str(seq)}, edges=judged)
 
-    def _relate(self, stored: Belief, incoming: Belief) -> Relation:
-        return answers(self._parts.judge, [(Statement.of(stored.claim), Statement.of(incoming.claim))])[0]
+    def _relating(self, judged: list[Edge]) -> Relate:
+        """A judge for pairs that a retelling compares; what it detects is kept, since one of them may be forgotten."""
+
+        def relate(stored: Belief, incoming: Belief) -> Relation:
+            relation = answers(self._parts.judge, [(Statement.of(stored.claim), Statement.of(incoming.claim))])[0]
+            if relation.detected or relation.label is Label.SAME:
+                judged.append(Edge(claim=incoming.id, rival=stored.id, relation=relation))
+            return relation
+
+        return relate
 
     def _commit(
-        self, act: Act, changes: Sequence[Change], *, note: dict[str, str], erase: tuple[str, ...] = ()
+        self,
+        act: Act,
+        changes: Sequence[Change],
+        *,
+        note: dict[str, str],
+        edges: Sequence[Edge] = (),
+        erase: tuple[str, ...] = (),
     ) -> Event:
         at = self._parts.clock()
-        revision = Revision(scope=self._scope, act=act, at=at, changes=tuple(changes), note=note, erase=erase)
+        revision = Revision(
+            scope=self._scope,
+            act=act,
+            at=at,
+            changes=tuple(changes),
+            edges=tuple(edges if changes else ()),
+            note=note,
+            erase=erase,
+        )
         seq = self._parts.store.commit(revision)
         return Event(seq=seq if changes else 0, at=at, act=act, changes=tuple(changes), note=note)
 

@@ -21,7 +21,7 @@ from thymus.core.claims import Claim, Evidence, Scope, fold
 from thymus.core.decide import Decision, decide
 from thymus.core.disclose import Memory
 from thymus.core.gates import too_busy
-from thymus.core.policy import Policy, Rival
+from thymus.core.policy import Effect, Policy, Rival
 from thymus.core.provenance import Assurance
 from thymus.core.relations import Label, Relation
 from thymus.errors import StaleVersionError
@@ -209,11 +209,14 @@ def _propose(
         judged = _judged(near, answers_)
         decision = decide(policy, claim, proposal.standing(judged))
         depth = RIVALS
-        while len(decision.supersedes) >= depth:  # many voices said what it replaces: none may be left standing (G8)
+        while decision.effect is Effect.REPLACE:  # many may have said what it replaces (G8)
             depth *= 4
             [near], _ = parts.store.rivals(scope, [probe], depth)
-            judged = _judged(near, _relate(parts.judge, [draft], [near])[0])
-            decision = decide(policy, claim, proposal.standing(judged))
+            further = _judged(near, _relate(parts.judge, [draft], [near])[0])
+            wider = decide(policy, claim, proposal.standing(further))
+            if wider.effect is not Effect.REPLACE or len(wider.supersedes) <= len(decision.supersedes):
+                break
+            judged, decision = further, wider
         if busy:
             decision = too_busy(claim, decision)
         id_ = _digest("m", evidence.id, *claim.span, claim.text)
