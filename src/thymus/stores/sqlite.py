@@ -11,7 +11,7 @@ import os
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 from typing import Final
@@ -212,11 +212,18 @@ class SqliteStore:
                 self._connected().execute("PRAGMA synchronous = NORMAL")
         try:
             yield
-        finally:
-            with self._lock:
-                self._bulks = max(0, self._bulks - 1)
-                if self._bulks == 0 and not self._closed:
-                    self._synchronise()
+        except BaseException:
+            # What interrupts must get through. A cursor that it left open could make the sync fail and hide it.
+            with suppress(StoreError):
+                self._end_bulk()
+            raise
+        self._end_bulk()
+
+    def _end_bulk(self) -> None:
+        with self._lock:
+            self._bulks = max(0, self._bulks - 1)
+            if self._bulks == 0 and not self._closed:
+                self._synchronise()
 
     def close(self) -> None:
         """See ``Store.close``."""
@@ -253,8 +260,10 @@ class SqliteStore:
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
         with self._lock, translated(self.path, self.timeout):
             connection = self._connected()
-            connection.execute(begin)
+            if connection.in_transaction:  # a Ctrl-C fell between a BEGIN and its end
+                connection.execute("ROLLBACK")
             try:
+                connection.execute(begin)
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
