@@ -13,10 +13,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from thymus.core.beliefs import HELD_BACK, Belief, Status
-from thymus.core.claims import Kind, fold
+from thymus.core.claims import Claim, Kind, fold
 from thymus.core.policy import Policy, Showing
 from thymus.core.provenance import Source
-from thymus.core.quoting import carrier, contain, cut, name, one_line, quote, standing
+from thymus.core.quoting import LONGEST_LINE, carrier, contain, cut, name, one_line, quote, standing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -156,14 +156,18 @@ def _within_slots(policy: Policy, beliefs: Sequence[Belief]) -> list[Belief]:
 def _line(policy: Policy, belief: Belief) -> str:
     claim = belief.claim
     if claim.from_user or policy.showing is Showing.PLAIN:
-        return f"- {cut(one_line(claim.text), 1_000)}"
+        return f"- {cut(one_line(claim.text), LONGEST_LINE)}"
     label = [f"from {name(claim.source)}", standing(claim.source)]
     if claim.lineage:
-        label.append("derived from " + ", ".join(sorted({name(source) for source in claim.lineage})[:5]))
+        label.append(f"derived from {_origins(claim)}")
     if belief.status is not Status.ACTIVE:
         label.append("contradicts another memory, unconfirmed")
     label.append(claim.observed_at.date().isoformat())
     return f"- {contain(claim.text)} ({'; '.join(label)})"
+
+
+def _origins(claim: Claim) -> str:
+    return ", ".join(sorted({name(source) for source in claim.lineage})[:5])
 
 
 def word_notice(contests: Sequence[Contest]) -> str:
@@ -194,7 +198,7 @@ def _disclosure(group: Sequence[Contest]) -> str:
     claim = contest.belief.claim
     said = f"{carrier(claim.source)} said {quote(claim.text)} on {claim.observed_at.date().isoformat()}"
     if claim.lineage:
-        said += f", derived from {', '.join(sorted({name(source) for source in claim.lineage})[:5])}"
+        said += f", derived from {_origins(claim)}"
     if len(group) > 1:
         said += f" (and so did {len(group) - 1} more: {_names(group[1:])})"
     if not contest.rivals:
@@ -240,13 +244,13 @@ def mask_own_wording(text: str) -> str:
     Length and positions stay the same, so spans found in the result hold for the text itself.
     """
     spans = [match.span() for match in _OWN_LINE.finditer(text)]
-    closes = [match.end() for match in _CLOSES.finditer(text)]
+    closings = [match.span() for match in _CLOSES.finditer(text)]
+    closes = [end for _, end in closings]
     for opening in _OPENS.finditer(text):
         at = bisect_right(closes, opening.end())
         ends = at < len(closes) and closes[at] - opening.start() <= _LONGEST_NOTICE
         spans.append((opening.start(), closes[at] if ends else opening.end()))
-    spans += [match.span() for match in _CLOSES.finditer(text)]
-    return _blank(text, sorted(spans))
+    return _blank(text, sorted([*spans, *closings]))
 
 
 def _blank(text: str, spans: Sequence[tuple[int, int]]) -> str:
