@@ -15,7 +15,7 @@ import numpy as np
 import reference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from weights import Affine, Encoder
@@ -40,8 +40,14 @@ def damp(encoder: Encoder, texts: Sequence[Sequence[int]]) -> Encoder:
     for ids in texts:
         reference.embed_ids(encoder, word, ids, observe=observe)
 
+    return damp_layers(encoder, lambda affine: peaks[id(affine)])
+
+
+def damp_layers(encoder: Encoder, peak_of: Callable[[Affine], NDArray[np.float32]]) -> Encoder:
+    """`encoder` with the damping that follows from the largest input that each channel of a product ever has."""
+
     def damped(affine: Affine) -> Affine:
-        peak = peaks[id(affine)]
+        peak = peak_of(affine)
         # Powers of two, so that the same damping comes out wherever the calibration is run.
         factor = np.exp2(np.ceil(np.log2(np.maximum(1, peak / (LARGEST_PEAK * np.median(peak))))))
         return replace(affine, damping=factor.astype(np.float32)) if factor.max() > 1 else affine

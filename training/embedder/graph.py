@@ -90,6 +90,33 @@ class _Graph:
 def build_model(encoder: Encoder) -> ModelProto:
     """`input_ids` (texts, tokens) int64, without padding -> `sentence_embedding` (texts, hidden) float32, unit rows."""
     graph = _Graph()
+    x, shift = _encode(graph, encoder, "input_ids")
+    mean = graph.node("ReduceMean", [x, "one"], "mean", keepdims=0)
+    shifted = graph.node("Add", [mean, graph.constant("shift", shift)], "shifted")
+    graph.node("LpNormalization", [shifted], "sentence_embedding", axis=-1, p=2)
+    return _model("sentence_encoder", graph, ["input_ids"], {"sentence_embedding": len(shift)})
+
+
+def build_judge(encoder: Encoder, tables: dict[str, Array], heads: dict[str, Affine]) -> ModelProto:
+    """`pieces` and the inputs that `tables` are named after, (1, tokens) int64 -> logits of each head, (1, answers).
+
+    A table's rows are added to the word embeddings. A head reads the first piece beside the mean of all pieces.
+    """
+    graph = _Graph()
+    x, shift = _encode(graph, encoder, "pieces", tables)
+    mean = graph.node("ReduceMean", [x, "one"], "mean", keepdims=0)
+    first = graph.node("Squeeze", [graph.node("Slice", [x, "zero", "one", "one"], "first.piece"), "one"], "first")
+    pooled = graph.node("Concat", [first, mean], "pooled", axis=-1)
+    for name, head in heads.items():
+        weight = graph.constant(f"{name}.weight", head.weight.T.astype(np.float32))
+        bias = head.bias + head.weight @ np.concatenate([shift, shift])
+        product = graph.node("MatMul", [pooled, weight], f"{name}.product")
+        graph.node("Add", [product, graph.constant(f"{name}.bias", bias.astype(np.float32))], name)
+    return _model("judge", graph, ["pieces", *tables], {name: len(head.bias) for name, head in heads.items()})
+
+
+def _encode(graph: _Graph, encoder: Encoder, ids: str, tables: dict[str, Array] | None = None) -> tuple[str, Array]:
+    """The last layer's rows, and the shift that they lack."""
     positions, hidden = encoder.position.shape
     for name, value in (("zero", 0), ("one", 1), ("last", -1)):
         graph.constant(name, np.array([value], np.int64))
@@ -104,11 +131,14 @@ def build_model(encoder: Encoder) -> ModelProto:
         total = graph.node("Add", [x, product], f"{output}.sum")
         return graph.normalise(total, norm.weight, encoder.epsilon, output)
 
-    word = graph.lookup("input_ids", encoder.word, "word")
-    length = graph.node("Shape", ["input_ids"], "length", start=1, end=2)
+    word = graph.lookup(ids, encoder.word, "word")
+    length = graph.node("Shape", [ids], "length", start=1, end=2)
     table = graph.constant("position.table", encoder.position.reshape(1, positions, hidden))
     position = graph.node("Slice", [table, "zero", length, "one"], "position")
     total = graph.node("Add", [word, position], "embedding.sum")
+    for name, rows in (tables or {}).items():
+        added = graph.node("Gather", [graph.constant(f"{name}.table", rows), name], f"{name}.rows")
+        total = graph.node("Add", [total, added], f"{name}.sum")
     x = graph.normalise(total, encoder.embedding_norm.weight, encoder.epsilon, "embedding")
     shift = encoder.embedding_norm.bias
     for n, layer in enumerate(encoder.layers):
@@ -122,15 +152,16 @@ def build_model(encoder: Encoder) -> ModelProto:
         inner = graph.node("Gelu", [expand(x, shift, layer.feed_in, f"{at}.in")], f"{at}.gelu", domain=_CONTRIB)
         x = contract(inner, layer.feed_out, x, shift, layer.feed_norm, at)
         shift = layer.feed_norm.bias
-    mean = graph.node("ReduceMean", [x, "one"], "mean", keepdims=0)
-    shifted = graph.node("Add", [mean, graph.constant("shift", shift)], "shifted")
-    graph.node("LpNormalization", [shifted], "sentence_embedding", axis=-1, p=2)
+    return x, shift
+
+
+def _model(title: str, graph: _Graph, inputs: list[str], outputs: dict[str, int]) -> ModelProto:
     return helper.make_model(
         helper.make_graph(
             graph.nodes,
-            "sentence_encoder",
-            [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["texts", "tokens"])],
-            [helper.make_tensor_value_info("sentence_embedding", TensorProto.FLOAT, ["texts", hidden])],
+            title,
+            [helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"]) for name in inputs],
+            [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["texts", size]) for n, size in outputs.items()],
             graph.initialisers,
         ),
         opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(_CONTRIB, 1)],

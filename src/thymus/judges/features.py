@@ -46,6 +46,13 @@ class Compared:
         """Compare the typed values of two readings."""
         return cls(stored=stored, incoming=incoming, agreement=compare_all(stored.values, incoming.values))
 
+    @property
+    def related(self) -> bool:
+        """Whether they share a word that says something about the topic, or a kind of value."""
+        agreement = self.agreement
+        shared = agreement.same | agreement.different | agreement.mixed | agreement.unknown
+        return bool(shared or self.stored.stems & self.incoming.stems)
+
 
 def pair_rows(pairs: Sequence[Compared], speakers: Rows, left: Rows, right: Rows) -> Rows:
     """Describe pairs without their embeddings' directions.

@@ -6,6 +6,7 @@ Reading is pure and cached by text: a stored memory is read once, however often 
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -28,6 +29,7 @@ _NAME: Final = re.compile(r"(?<=[\w,;)] )[^\W\d_a-z][\w']{1,30}")
 class Reading:
     """A statement as read.
 
+    :param text: what was read: no characters that nobody sees, no letters of another script that only look alike.
     :param folded: the text as compared for same wording.
     :param words: all of its words, folded.
     :param stems: the first letters of the words that say something about the topic.
@@ -37,6 +39,7 @@ class Reading:
     :param cues: how often each cue of ``CUES`` occurs.
     """
 
+    text: str
     folded: str
     words: tuple[str, ...]
     vocabulary: frozenset[str]
@@ -61,7 +64,30 @@ _PLACE: Final = {cue: place for place, cue in enumerate(CUES)}
 
 def read(text: str) -> Reading:
     """Read a statement of any content: empty, binary and broken text gives an empty or odd reading, never an error."""
-    return _read(text[:LONGEST])
+    return _read(plain(text[:LONGEST]))
+
+
+def plain(text: str) -> str:
+    r"""The text as a person sees it: without characters that nobody sees, and in mixed words the letters meant.
+
+    "9\u200b:15" is 9:15, and "\u0440assword" with a Cyrillic first letter is a password (Unicode TS 39 has the full
+    list of confusables; these are the letters of Cyrillic and Greek that look the same in most typefaces). Words
+    wholly of another script stay as they are. Lone surrogates, which no tokenizer accepts, become question marks.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text = "".join(" " if c in _BREAKS else c for c in text if c in _BREAKS or unicodedata.category(c) not in _UNSEEN)
+    return _MIXED.sub(lambda word: word[0].translate(_ALIKE), text)
+
+
+_UNSEEN: Final = frozenset({"Cf", "Cc", "Co", "Cn"})
+_BREAKS: Final = frozenset("\n\r\t\v\f\x85")
+_ALIKE: Final = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u04bb\u051b\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0406\u0408\u0405\u03bf\u03b1\u03bd\u03c1\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7",
+    "aeopcyxijsdhqABEKMHOPCTXIJSoavpABEZHIKMNOPTYX",
+)
+_MIXED: Final = re.compile(r"(?=\w*[A-Za-z])(?=\w*[\u0370-\u03ff\u0400-\u052f])\w+")
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
@@ -69,6 +95,7 @@ def _read(text: str) -> Reading:
     found = tuple(word[:_LONGEST_WORD] for word in words(text))
     folded = fold(text)
     return Reading(
+        text=text,
         folded=folded,
         words=found,
         vocabulary=frozenset(found),
