@@ -36,7 +36,7 @@ thorough: $(READY) ## the guarantees with 1,000 examples each, and 200 kills of 
 	@HYPOTHESIS_PROFILE=thorough THYMUS_KILLS=200 .venv/bin/pytest -n 2 --dist loadgroup tests/guarantees tests/conformance
 
 dev-eval: $(READY) ## the figures of pairs, claims, families and recall on ../shared/data/dev
-	@$(PY) -m dev_eval
+	@$(PY) -m dev_eval $(ARGS)
 
 perf: $(READY) ## speed and size beside a named baseline, as a table and as JSON in perf/results
 	@$(PY) -m perf

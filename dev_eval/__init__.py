@@ -1,1 +1,1 @@
-"""The figures of pairs, claims, families and recall on a folder of labelled data: ``python -m dev_eval``."""
+"""The figures of judges, gates and embedders on labelled data: ``python -m dev_eval``, or ``make dev-eval``."""

@@ -3,69 +3,123 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from dev_eval import claims, families, pairs, recall
+from dev_eval import claims, cost, curve, families, heldout, pairs, public, recall, robustness
 from dev_eval.figures import DataMissingError, Part, Sheet
+from dev_eval.labelled import Pair, read_pairs
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "dev"
 EXIT_NO_DATA = 2
+JUDGES = ("local", "typed")
+PARTS = ("pairs", "claims", "heldout", "robustness", "cost", "recall", "families", "curve", "hazards", "public")
+ASKED_ONLY = ("hazards", "public")
+"""Parts that read the public sets: they take a minute or two, and are measured with ``--public`` or by name."""
+_WIDE = 120  # columns, where nobody says how wide a line may be
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what was asked for; returns the exit code."""
     options = _options(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # the texts are of many scripts
     console = Console()
-    parts: dict[str, Callable[[], Part]] = {
-        "pairs": lambda: pairs.measure(options.data),
-        "claims": lambda: claims.measure(options.data),
-        "recall": lambda: recall.measure(options.data),
-        "families": lambda: families.measure(options.data, options.gate or ["thymus-v3"]),
-    }
+    if not console.is_terminal:
+        console = Console(width=_WIDE)
+    parts = _parts(options)
     figures = {}
-    try:
-        for name in options.part or parts:
+    for name in options.part or [name for name in PARTS if options.public or name not in ASKED_ONLY]:
+        try:
             found = parts[name]()
-            figures[name] = found.figures
-            _show(console, found, verbose=options.verbose)
-    except DataMissingError as error:
-        print(f"dev-eval: {error}", file=sys.stderr)
-        return EXIT_NO_DATA
+        except DataMissingError as error:
+            print(f"dev-eval: {name}: {error}", file=sys.stderr)
+            continue
+        figures[name] = found.figures
+        _show(console, found, verbose=options.verbose)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    return 0
+    return 0 if figures else EXIT_NO_DATA
+
+
+def _parts(options: argparse.Namespace) -> dict[str, Callable[[], Part]]:
+    judges = list(dict.fromkeys([*JUDGES, *options.judge]))
+    held, root = options.heldout, options.data.parent
+    return {
+        "pairs": lambda: pairs.measure(options.data, judges),
+        "claims": lambda: claims.measure(options.data, judges),
+        "heldout": lambda: heldout.measure(held, judges),
+        "robustness": lambda: robustness.measure(_all_pairs(options), judges[:1], most=options.changed),
+        "cost": lambda: cost.measure(_all_pairs(options), judges),
+        "recall": lambda: recall.measure(options.data),
+        "families": lambda: families.measure(options.data, options.gate or ["thymus-v3"]),
+        "curve": curve.measure,
+        "hazards": lambda: _hazards(root),
+        "public": lambda: public.measure(root / "public", judges),
+    }
+
+
+def _all_pairs(options: argparse.Namespace) -> list[Pair]:
+    try:
+        dev = read_pairs(options.data, "pairs.jsonl")
+    except DataMissingError:
+        dev = []
+    return dev + heldout.held_pairs(options.heldout)
+
+
+def _hazards(root: Path) -> Part:
+    if find_spec("dev_eval.hazards") is None:
+        raise DataMissingError("there is no dev_eval/hazards.py: hazards are left out")
+    found: Part = import_module("dev_eval.hazards").measure(root)
+    return found
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m dev_eval", description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the labelled data (default: %(default)s)")
-    parser.add_argument("--part", action="append", choices=("pairs", "claims", "recall", "families"), help="only this")
+    parser.add_argument(
+        "--heldout", type=Path, default=heldout.FOLDER, help="folder of the held-out authors (default: %(default)s)"
+    )
+    parser.add_argument("--part", action="append", choices=PARTS, help="only this; may be repeated")
+    parser.add_argument("--public", action="store_true", help="also the public sets beside the labelled data")
+    parser.add_argument("--judge", action="append", default=[], help="one more judge, by name; may be repeated")
+    parser.add_argument(
+        "--changed", type=int, default=robustness.PAIRS, help="pairs changed by robustness (default: %(default)s)"
+    )
     parser.add_argument("--gate", action="append", help="a gate to play the families under (default: thymus-v3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to a file, too")
-    parser.add_argument("--verbose", action="store_true", help="list what went wrong, with its texts")
+    parser.add_argument("--verbose", action="store_true", help="list everything that went wrong, with its texts")
     return parser.parse_args(arguments)
 
 
 def _show(console: Console, part: Part, *, verbose: bool) -> None:
     for sheet in part.sheets:
-        console.print(_table(sheet))
+        console.print(Text(f"\n{sheet.title}", style="bold"))
+        if sheet.rows:
+            console.print(_table(sheet))
+    for note in part.notes:
+        console.print(note, markup=False, highlight=False)
     if verbose:
         for miss in part.misses:
             console.print(miss, markup=False, highlight=False)
 
 
 def _table(sheet: Sheet) -> Table:
-    table = Table(title=sheet.title, title_justify="left")
+    table = Table()
+    texts = any("\n" in cell for row in sheet.rows for cell in row)
     for place, column in enumerate(sheet.columns):
-        table.add_column(column, justify="left" if place == 0 else "right")
+        table.add_column(column, justify="left" if texts or place == 0 else "right", overflow="fold")
     for row in sheet.rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row), end_section=texts)  # a text is data: its brackets are no markup
     return table
 
 

@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 SEED = 7
 RESAMPLES = 1_000
 
-Answers = Sequence[tuple[str, str]]
-"""(true label, given label) of each item."""
+Answers: TypeAlias = Sequence[tuple[str, str]] | Counter[tuple[str, str]]
+"""(true label, given label) of each item, or how often each such couple occurs."""
 
 
 class DataMissingError(Exception):
@@ -33,12 +33,14 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What one measurement found: tables to print, the same as plain data, and what went wrong, in words."""
+    """What one measurement found: tables to print, the same as plain data, what went wrong, in words, and what is to be
+    known to read the tables."""
 
     name: str
     sheets: list[Sheet]
     figures: dict[str, Any]
     misses: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def read_rows(folder: Path, name: str) -> list[dict[str, Any]]:
@@ -53,11 +55,17 @@ def read_rows(folder: Path, name: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines if line.strip()]
 
 
+def count(answers: Answers) -> Counter[tuple[str, str]]:
+    """How often each (true, given) occurs."""
+    return Counter(answers)
+
+
 def scores(answers: Answers, label: str) -> tuple[float, float, float]:
     """Precision, recall and F1 of one label."""
-    right = sum(true == given == label for true, given in answers)
-    claimed = sum(given == label for _, given in answers)
-    there = sum(true == label for true, _ in answers)
+    counts = count(answers)
+    right = counts[label, label]
+    claimed = sum(number for (_, given), number in counts.items() if given == label)
+    there = sum(number for (true, _), number in counts.items() if true == label)
     precision = right / claimed if claimed else 0.0
     recall = right / there if there else 0.0
     return precision, recall, 2 * precision * recall / (precision + recall) if right else 0.0
@@ -65,19 +73,30 @@ def scores(answers: Answers, label: str) -> tuple[float, float, float]:
 
 def accuracy(answers: Answers) -> float:
     """The share of right answers."""
-    return sum(true == given for true, given in answers) / len(answers) if answers else 0.0
+    counts = count(answers)
+    return sum(number for (true, given), number in counts.items() if true == given) / max(counts.total(), 1)
 
 
 def macro_f1(answers: Answers, labels: Sequence[str]) -> float:
     """The plain mean of the labels' F1."""
-    return sum(scores(answers, label)[2] for label in labels) / len(labels)
+    counts = count(answers)
+    return sum(scores(counts, label)[2] for label in labels) / len(labels)
 
 
 def interval(answers: Answers, figure: Callable[[Answers], float]) -> tuple[float, float]:
-    """The 95% percentile interval of a figure when items are drawn again (Efron 1979), seeded."""
-    chance = np.random.default_rng(SEED)
-    drawn = chance.integers(0, len(answers), (RESAMPLES, len(answers)))
-    low, high = np.quantile([figure([answers[place] for place in places]) for places in drawn], [0.025, 0.975])
+    """The 95% percentile interval of a figure when items are drawn again (Efron 1979), seeded.
+
+    Items with the same labels are alike, so what is drawn is how many there are of each couple (true, given): a figure
+    is handed these counts.
+    """
+    counts = count(answers)
+    if not counts.total():
+        return 0.0, 0.0
+    couples = sorted(counts)
+    shares = np.array([counts[couple] for couple in couples]) / counts.total()
+    drawn = np.random.default_rng(SEED).multinomial(counts.total(), shares, RESAMPLES)
+    found = [figure(Counter(dict(zip(couples, row, strict=True)))) for row in drawn.tolist()]
+    low, high = np.quantile(found, [0.025, 0.975])
     return float(low), float(high)
 
 
@@ -87,11 +106,17 @@ def with_interval(answers: Answers, figure: Callable[[Answers], float]) -> str:
     return f"{figure(answers):.2f} [{low:.2f}, {high:.2f}]"
 
 
+def of(some: int, all_: int) -> str:
+    """``3 of 12 (25%)``; a dash where there are none."""
+    return f"{some} of {all_} ({some / all_:.0%})" if all_ else "–"
+
+
 def confusion(title: str, answers: Answers, labels: Sequence[str]) -> Sheet:
-    """True labels down, given labels across."""
-    counts = Counter(answers)
+    """True labels down, given labels across; other answers have a column where there are any."""
+    counts = count(answers)
+    across = (*labels, *sorted({given for _, given in counts} - {*labels}))
     return Sheet(
         title=title,
-        columns=("true \\ given", *labels),
-        rows=[(true, *(str(counts[true, given]) for given in labels)) for true in labels],
+        columns=("true \\ given", *across),
+        rows=[(true, *(str(counts[true, given]) for given in across)) for true in labels],
     )

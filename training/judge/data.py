@@ -66,6 +66,31 @@ def some(pairs: Sequence[Row], share: float, chance: random.Random) -> list[Row]
     return [row for row in pairs if (row["file"], row["a"]) in kept]
 
 
+class Siblings:
+    """What says the same as a memory can stand for it: its other statements keep their labels."""
+
+    def __init__(self, pairs: Sequence[Row]) -> None:
+        self._same: dict[tuple[str, str], list[Row]] = {}
+        for row in pairs:
+            if row["label"] == "same":
+                self._same.setdefault((row["file"], row["a"]), []).append(row)
+
+    def stand_in(self, pair: Row, chance: random.Random) -> Row:
+        """The pair with another wording of its memory, or the pair itself."""
+        others = [row for row in self._same.get((pair["file"], pair["a"]), ()) if row["b"] != pair["b"]]
+        if not others or pair["label"] == "same":
+            return pair
+        other = chance.choice(others)
+        return {**pair, "a": other["b"], "a_speaker": other["b_speaker"]}
+
+
+def reversed_pair(pair: Row) -> Row:
+    """The later statement stored and the earlier one incoming: to clash, or not to, has no direction."""
+    if pair["label"] == "same":  # entailment has one
+        return pair
+    return {**pair, "a": pair["b"], "a_speaker": pair["b_speaker"], "b": pair["a"], "b_speaker": pair["a_speaker"]}
+
+
 def unrelated(pairs: Sequence[Row], count: int, chance: random.Random) -> list[Row]:
     """Statements against a memory of another block by the same author: both hold."""
     by_file: dict[str, list[Row]] = {}

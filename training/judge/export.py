@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from calibrate import damp_layers
 from graph import build_judge
 from network import Network
 from rows import stack
-from weights import Affine
+from weights import Affine, Layer
 
 from thymus.judges.marks import Row
 
@@ -26,9 +27,24 @@ def export(net: Network, rows: Sequence[Row]) -> bytes:
         id(getattr(layer, name)): peaks[place, name] for place, layer in enumerate(encoder.layers) for name in _PRODUCTS
     }
     damped = damp_layers(encoder, lambda affine: by_weight[id(affine)])
+    damped = replace(damped, layers=tuple(_fold(layer) for layer in damped.layers))
     tables = {"sides": _array(net.side.weight), "marks": _array(net.mark.weight)}
     heads = {"relation": _head(net.relate), "kind": _head(net.classify)}
     return bytes(build_judge(damped, tables, heads).SerializeToString())
+
+
+def _fold(layer: Layer) -> Layer:
+    """What damps the mixed values is done by the weights that make them: between the two, all is linear."""
+    damping = layer.attention_out.damping
+    if damping is None:
+        return layer
+    values = np.concatenate([np.ones(2 * len(damping), np.float32), damping])
+    qkv, out = layer.qkv, layer.attention_out
+    return replace(
+        layer,
+        qkv=replace(qkv, weight=qkv.weight / values[:, None], bias=qkv.bias / values),
+        attention_out=replace(out, weight=out.weight * damping, damping=None),
+    )
 
 
 def _peaks(net: Network, rows: Sequence[Row]) -> dict[tuple[int, str], Any]:

