@@ -27,8 +27,10 @@ LONGEST_MESSAGE: Final = 1_000_000
 class RuleExtractor:
     """Splits a message into statements by rule.
 
-    The passage text is ``one_line`` of its span, whoever speaks and whatever is said: the rules read wording and layout
-    and grant nothing, so the source is not looked at. Linear in the length of the message.
+    The passage text is ``one_line`` of its span. Where that leans on what stands elsewhere in the message (a list's
+    lead-in, the mail's subject, how the sender introduced themselves), those words stand in front: ``lead: words``. The
+    rules read wording and layout and grant nothing; of the source they only look whether it is the user, who needs no
+    introduction. Linear in the length of the message.
 
     :param most: passages taken from one message; later ones are left out.
     """
@@ -36,15 +38,20 @@ class RuleExtractor:
     def __init__(self, *, most: int = 200) -> None:
         self._most = most
 
-    def extract(self, text: str, *, source: Source) -> tuple[Passage, ...]:  # noqa: ARG002 (part of the port)
+    def extract(self, text: str, *, source: Source) -> tuple[Passage, ...]:
         """Return the statements in the order of their spans, which do not overlap; never raises."""
         if looks_like_html(text):
             whole = (0, len(text))
-            return tuple(Passage(text=found.text, span=whole) for found in self._read(plain_text(text)))
-        return self._read(text)
+            return tuple(Passage(text=found.text, span=whole) for found in self._read(plain_text(text), source))
+        return self._read(text, source)
 
-    def _read(self, text: str) -> tuple[Passage, ...]:
+    def _read(self, text: str, source: Source) -> tuple[Passage, ...]:
         from thymus.extract.statements import statements  # its patterns are compiled with the first message
 
-        found = statements(text[:LONGEST_MESSAGE], self._most)
-        return tuple(Passage(text=one_line(text[start:end]), span=(start, end)) for start, end in found)
+        found = statements(text[:LONGEST_MESSAGE], self._most, own=source.is_user)
+        return tuple(_passage(text, *place) for place in found)
+
+
+def _passage(text: str, start: int, end: int, lead: str) -> Passage:
+    words = one_line(text[start:end])
+    return Passage(text=f"{lead}: {words}" if lead else words, span=(start, end))

@@ -42,6 +42,8 @@ def is_chatter(sentence: str) -> bool:
     if len(bare) <= 140:
         if _may_greet(said[:20]) and phrases.HELLO_ALONE.fullmatch(said):
             return True
+        if phrases.FAREWELL.fullmatch(said) or phrases.WELL_WISHES.fullmatch(bare):
+            return True
         if phrases.GOODBYE.fullmatch(said) or phrases.THANKS.fullmatch(bare) or phrases.SMALL_TALK.fullmatch(bare):
             return True
         if len(bare) <= 40 and all(word.strip(",.!…") in phrases.FILLER_WORDS for word in bare.split()):

@@ -27,7 +27,9 @@ class Block(NamedTuple):
 
 
 _BULLET = re.compile(r"(?:(?:[-*•‣◦▪●–—·»✓✔☐]|\(?\d{1,2}[.)]|\(?[a-z]\)|step \d{1,2}[.:)])\s+)+(?=\S)", re.IGNORECASE)
-_LABELLED = re.compile(r"[^\W_][^\s:.!?,]{0,30}(?: [^\s:.!?,]{1,20}){0,3}\s?[:=](?:\s+\S|$)")
+LABELLED: Final = re.compile(r"[^\W_][^\s:.!?,]{0,30}(?: [^\s:.!?,]{1,20}){0,3}\s?[:=](?:\s+\S|$)")
+TITLE: Final = re.compile(r"#{1,6}\s+(?=\S)|(?=(?:\*\*|__)[^*_]{1,80}(?:\*\*|__):?$)")
+_ENDS_IN_LINK = re.compile(r"(?:^|\s)[<(]?https?://\S+$")
 _ROW = re.compile(r"[^|]{1,120}\|[^|]{1,120}(?:\||$)")
 _STAMP: Final = r"\[?\d[\d./,: -]{3,24}\s?(?:[ap]\.?m\.?)?\]?\s*(?:[-–]\s*)?"
 _OWN_ROLES: Final = "user|human|me"
@@ -87,11 +89,15 @@ def _close(block: list[Line], *, turn: bool, items: bool) -> Iterator[Block]:
         return
     start, end = block[0].start, block[-1].end
     short = end - start <= _LONGEST_WHOLE
-    if items and not short:
-        for line in block:
-            bullet = _BULLET.match(line.text)
-            yield Block(line.start + (bullet.end() if bullet else 0), line.end)
-        return
+    if items:
+        bullets = [_BULLET.match(line.text) for line in block]
+        pairs = [
+            line for line, mark in zip(block, bullets, strict=True) if mark and LABELLED.match(line.text, mark.end())
+        ]
+        if not short or len(pairs) > 1:
+            for line, bullet in zip(block, bullets, strict=True):
+                yield Block(line.start + (bullet.end() if bullet else 0), line.end)
+            return
     row = len(block) == 1 and "|" in block[0].text and _ROW.match(block[0].text)
     yield Block(start, end, whole=short and bool(items or turn or row))
 
@@ -121,14 +127,18 @@ def _joins(block: list[Line], line: Line, width: int, *, turn: bool) -> bool:
     if turn:
         return True
     before = block[-1].text
+    if bool(TITLE.match(before)) != bool(TITLE.match(line.text)):  # both have it where text is quoted with a "#"
+        return False
     if before[-1] == ":" and len(before) <= _NARROWEST:
         return True
     if "|" in before or "\t" in line.text:
         return False
+    if "://" in before and _ENDS_IN_LINK.search(before, max(0, len(before) - 2_000)):
+        return False
     unfinished = before[-1] not in ".!?:;"
     if unfinished and (_GOES_ON.match(line.text) or _DANGLES.search(before)):
         return True
-    if _LABELLED.match(line.text):
+    if LABELLED.match(line.text):
         return False
     if unfinished and line.text[0].islower() and len(before) >= _SHORTEST and block[0].text[0].isupper():
         return True

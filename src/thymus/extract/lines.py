@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from thymus.extract.history import WROTE, inline_history
 from thymus.extract.text import listed
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ _HEADERS: Final = (
     "datum|de|envoyé|à|objet|enviado(?: el)?|para|asunto|fecha|da|inviato|a|oggetto|data|van|verzonden|aan|onderwerp|"
     "enviada|assunto|från|skickat|till|ämne"
 )
-_HEADER = re.compile(rf"\*?(?:{_HEADERS})\s?:\*?(?:\s|$)", re.IGNORECASE)
-_MAIL_ONLY = re.compile(
+HEADER: Final = re.compile(rf"\*?(?:{_HEADERS})\s?:\*?(?:\s|$)", re.IGNORECASE)
+MAIL_ONLY: Final = re.compile(
     r"\*?(?:subject|betreff|objet|asunto|oggetto|onderwerp|assunto|ämne|message-id|return-path|received|mime-version|"
     r"content-type|reply-to)\s?:|[^@]{0,200}@",
     re.IGNORECASE,
@@ -43,21 +44,23 @@ _MAIL_ONLY = re.compile(
 SUBJECT: Final = re.compile(
     r"\*?(?:subject|betreff|objet|asunto|oggetto|onderwerp|assunto|ämne)\s?:\*?\s*", re.IGNORECASE
 )
-_WROTE: Final = r"(?:wrote|writes|said|schrieb|écrit|escribió|scritto|schreef|escreveu|skrev|napisał|napsal)"
 _ATTRIBUTION = re.compile(
-    rf"(?:on|am|le|el|il|op|em|den|w dniu|at)\b.{{0,200}}\d.{{0,200}}\b{_WROTE}\b.{{0,120}}:$", re.IGNORECASE
+    rf"(?:on|am|le|el|il|op|em|den|w dniu|at)\b.{{0,200}}\d.{{0,200}}\b{WROTE}\b.{{0,120}}:$", re.IGNORECASE
 )
-_SAYS = re.compile(rf"[\d@<]|\b{_WROTE}\b|^(?:\S+\s){{0,5}}\S+$", re.IGNORECASE)
+_SAYS = re.compile(rf"[\d@<]|\b{WROTE}\b|^(?:\S+\s){{0,5}}\S+$", re.IGNORECASE)
 _ORIGINAL = re.compile(
     r"[-_*\s]{2,40}(?:begin )?(?:original message|original appointment|ursprüngliche nachricht|message d['’]origine|"
     r"mensaje original|messaggio originale|oorspronkelijk bericht|mensagem original|ursprungligt meddelande)\b",
     re.IGNORECASE,
 )
-_FORWARDED = re.compile(
-    r"[-_*\s]{0,40}(?:begin |start )?(?:forwarded (?:message|mail|text)|weitergeleitete nachricht|"
+FORWARDED: Final = re.compile(
+    r"^[-_*\s]{0,40}(?:begin |start )?(?:forwarded (?:message|mail|text)|weitergeleitete nachricht|"
     r"message (?:transféré|réexpédié)|mensaje reenviado|messaggio inoltrato|doorgestuurd bericht|"
     r"mensagem encaminhada)\b.{0,80}$",
-    re.IGNORECASE,
+    re.IGNORECASE | re.MULTILINE,
+)
+_TRACKED = re.compile(
+    r"[<(\[]?https?://(?:\S{80,}|\S{1,2000}[?&](?:utm_\w+|u|id|uid|cid|mid|token|unsub\w*|email)=\S*)$", re.IGNORECASE
 )
 CLOSING: Final = (
     r"(?:(?:with |many |in )?(?:best|kind|kindest|warm|warmest|my best|all my|all the|very best) (?:regards|wishes|"
@@ -130,8 +133,11 @@ def own_lines(text: str) -> Iterator[Line | None]:
             at += skip
             continue
         begun = True
-        yield line
         at += 1
+        if (length := inline_history(line.text)) is None:
+            yield line
+        else:
+            yield from (line._replace(end=line.start + length, text=line.text[:length]), None, None)
 
 
 def _split(text: str) -> _Lines:
@@ -217,7 +223,7 @@ def _ends_own_part(line: Line, following: Line | None, lines: _Lines, at: int, r
     if _RULE.match(words) and remaining <= 2 * _LAST_LINES:
         after = _next_line(lines, at)
         return after is None or bool(_FOOTER.match(after.text))
-    if begun and _HEADER.match(words) and _header_block(lines, at):
+    if begun and HEADER.match(words) and _header_block(lines, at):
         return True
     if words[-1] == ":" and _ATTRIBUTION.match(words):
         after = _next_line(lines, at)
@@ -232,7 +238,7 @@ def _ends_own_part(line: Line, following: Line | None, lines: _Lines, at: int, r
 def _skip_noise(lines: _Lines, at: int, line: Line, following: Line | None) -> int:
     """How many lines to skip here that are quotes, headers, rules, encoded data."""
     words = line.text
-    if len(words) < 120 and _FORWARDED.match(words):
+    if len(words) < 120 and FORWARDED.match(words):
         gap = 2 if following is None else 1
         return gap + _header_block(lines, at + gap)
     if (_QUOTE.match(words) and len(lines) > 1) or _RULE.match(words) or words == "--":
@@ -245,9 +251,9 @@ def _skip_noise(lines: _Lines, at: int, line: Line, following: Line | None) -> i
         joined = f"{words} {following.text}"
         if _QUOTE.match(after.text) and len(joined) < 300 and _ATTRIBUTION.match(joined):
             return 2
-    if _HEADER.match(words) and (count := _header_block(lines, at)):
+    if HEADER.match(words) and (count := _header_block(lines, at)):
         return count
-    if len(words) >= 64 and _ENCODED.match(words):
+    if (len(words) >= 64 and _ENCODED.match(words)) or (words[-1:].isalnum() and _TRACKED.match(words)):
         return 1
     return 1 if len(words) < 120 and _SENT_FROM.match(words) else 0
 
@@ -260,9 +266,9 @@ def _header_block(lines: _Lines, at: int) -> int:
     """How many lines of mail headers start here: two or more, of which one occurs in mail only."""
     to, headers, mail_only = at, 0, False
     while to < min(len(lines), at + 12) and (line := lines[to]) is not None:
-        if _HEADER.match(line.text):
+        if HEADER.match(line.text):
             headers += 1
-            mail_only = mail_only or bool(_MAIL_ONLY.match(line.text))
+            mail_only = mail_only or bool(MAIL_ONLY.match(line.text))
         elif to == at or headers < 2 or len(line.text) < 50:  # a folded header is long
             break
         to += 1

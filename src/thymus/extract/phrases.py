@@ -53,7 +53,7 @@ HELLO_WORDS: Final = listed(
 )
 GOODBYE: Final = re.compile(
     rf"(?i:{CLOSING})(?:\s?[,.!–—-]+\s*(?:(?:[A-ZÀ-Þ]|(?:of|the|and|from|at|your|de|la|team|all|us|an|y|"
-    rf"&)(?!\w))[\w.'’&-]*[,.]?\s?){{0,8}}"
+    rf"&)(?!\w))[\w.'’&-]*+[,.]?+\s?+){{0,8}}"
     r"|\s?[,.!–—-]+\s*[^\W\d]+| (?i:from all of us).{0,40})?[\s.!,]*"
 )
 THANKS: Final = re.compile(
@@ -75,14 +75,16 @@ SMALL_TALK: Final = re.compile(
     r"ya|soon|later)(?: (?:all|soon|later|then|there|around|up|around))*|(?:ok(?:ay)? )?c u(?: \w+)?|"
     r"take care(?: of (?:you|your)\w*)?|bye(?: bye)?|goodbye|good ?night|sweet dreams|long time no see|"
     r"(?:ha ?){1,6}(?:h|,? fair)?|lo+l+|lmao|rofl|ok(?:ay)?|okey|k+|kk|yes+|no|nope|yep|yup|yeah|sure(?: thing)?|"
-    r"fine|right|great|cool|nice(?: one)?|perfect|awesome|wow|oops|hmm+|mm+|uh+|um+|ugh+|aw+|oh+|ah+|eh|meh|phew|yay|"
+    r"(?:keep|stay) (?:well|warm|dry|safe|healthy)|i['’]?m (?:good|fine|ok(?:ay)?|sorry|aight|great|done|kidding|"
+    r"joking|serious)|fine|right|great|cool|"
+    r"nice(?: one)?|perfect|awesome|wow|oops|hmm+|mm+|uh+|um+|ugh+|aw+|oh+|ah+|eh|meh|phew|yay|"
     r"gg|omg|brb|ttyl|np|idk|same(?: here)?|true|exactly|agreed|got it|will do|noted|sounds (?:good|great|fun)|"
     r"no (?:worries|problem|prob)|my pleasure|you['’]re welcome|well done|good (?:luck|job|one|game)|"
     r"happy (?:birthday|new year|easter|diwali|holidays|anniversary)(?: [^\d:;,]{0,30})?|merry christmas|congrat(?:s|"
     r"ulations)(?: [^\d:;,]{0,40})?|best of luck|safe (?:travels|journey|flight)|get well soon|cheers|"
     r"(?:test(?:ing)?[\s,]*){1,4}|(?:la ?){2,6}|miss (?:you|u)|love (?:you|u)(?: \w+)?|big hugs?(?: [^\d:;]{0,30})?|"
     r"warm welcome|just (?:kidding|checking(?: in)?|saying)|fyi|asap|tbc|n/?a|sorry(?: (?:for|about) (?:the|any|"
-    r"this) (?:delay|wait|inconvenience|late reply|confusion|trouble|noise|short notice))?|"
+    r"this) (?:[a-z]+|late reply|short notice))?|"
     r"(?:we )?apologi[sz]e for any inconvenience[^\d:;]{0,30}|(?:please )?(?:do not hesitate|don['’]t hesitate|"
     r"feel free) to (?:contact|reach(?: out to)?|get in touch|ask|call|write)(?: (?:me|us|to us|our \w+(?: team)?|"
     r"with us|if|should|at any time|anytime|for (?:any|more|further))\b[^\d:;@]{0,60})?|(?:if you have |for |"
@@ -90,6 +92,23 @@ SMALL_TALK: Final = re.compile(
     r"us) know|contact us|get in touch|ask|shout|email us|call us|reply to this email|(?:do not|"
     r"don['’]t) hesitate to (?:ask|contact us|get in touch)))?|let me know(?: what you think| if [^\d:;]{0,40})?|"
     r"keep in touch|write soon|kisses|thinking of you(?: [^\d:;]{0,30})?)"
+)
+FAREWELL: Final = re.compile(
+    r"(?i:with (?:\w+ ){0,3}?(?:love|thanks|gratitude|wish|wishes|regards|affection|apologies|sympathy|compliments|"
+    r"warmth)(?: and \w+(?: \w+)?| in advance)?|"
+    r"(?:sorry|apologies|thanks) again|(?:until|till|'?til) (?:then|tomorrow|next time|soon|later)|see you(?: all|"
+    r" both)?(?: then|"
+    r" soon| there| around| later)?|(?:keep|stay) (?:well|warm|dry|safe|cool|cosy|healthy|in touch)|be well|"
+    r"(?:speak|talk) soon|yours(?: (?:in|as) \w+)?|fondly|onwards?|warmly|bis (?:bald|dann)|à (?:bientôt|plus tard)|"
+    r"hasta (?:luego|pronto)|phir milenge)\s?[,.!–—-]+\s*(?:(?:[A-ZÀ-Þ]|(?:of|the|and|from|at|your|de|la|all|&)(?!\w))"
+    r"[\w.'’&-]*+[,.]?+\s?+){1,6}x{0,3}[\s.!,]*"
+)
+WELL_WISHES: Final = re.compile(
+    r"(?:i |we )?(?:do )?hope (?:you['’]?re|you are|u r|you both are|everyone['’]?s|everybody['’]?s|all is|"
+    r"all['’]s) (?:all |both |"
+    r"keeping |staying |feeling |doing )*(?:warm|dry|cosy|safe|well|good|fine|great|ok|okay|rested|healthy|happy|"
+    r"better|"
+    r"settled|keeping up)(?: (?:and|&) (?:warm|dry|well|safe|rested|happy))?(?: (?:at|in|over|out) (?:home|there))?"
 )
 FILLER_WORDS: Final = listed(
     """
@@ -121,7 +140,8 @@ FOOTER: Final = re.compile(
     r"follow us|view online|cookie policy)(?:\s?[|·•,-]|$)|sent (?:from|via) my(?: [\w-]+){1,4}$|^get outlook for|"
     r"(?:swipe|tap) to dismiss|(?:skip to (?:main )?content|back to top|show more(?: results)?|read more|load more|"
     r"click here)$|(?:was this (?:page|article|e-?mail) helpful)|add us to your address book|"
-    r"to ensure (?:the )?delivery (?:of (?:our|these|this)|to your inbox)|powered by \w+$"
+    r"(?:it is|they are) intended (?:solely|only|exclusively) for\b|to ensure (?:the )?delivery (?:of (?:our|these|"
+    r"this)|to your inbox)|powered by \w+$"
 )
 STANDING: Final = re.compile(
     r"\b(?:alwa?ys?|never|from (?:now|here|today|this \w+) on|from now|whene?ver|(?:every|each|any)(?: \w+)? ?time|"

@@ -55,6 +55,28 @@ _ENTITY = re.compile(r"&#?\w{1,8}$")
 _LAST_WORD = re.compile(r"[^\s(\"'“«]+$")
 _LIST_NUMBER = re.compile(r"\s+(?=\(?\d{1,2}[.)]\s+\S)")
 _WORD = re.compile(r"\w[\w'’.-]*")
+_VERB: Final = (
+    r"(?:is|are|was|were|isn['’]t|aren['’]t|will|won['’]t|has|have|can|can['’]t|must|comes?|goes|starts?|begins?|"
+    r"ends?|opens?|"
+    r"closes?|costs?|meets?|runs?|leaves?|takes?|works?|lives?|moved|moves|changed|changes|arrives?|departs?|needs?|"
+    r"stays?|expires?)"
+)
+_SUBJECT: Final = rf"(?:the|my|our|your)\s(?:[\w'’-]+\s){{1,3}}?{_VERB}\b"
+_CLAUSE = re.compile(
+    rf"[^,.:;]{{0,24}}?\b(?:{_SUBJECT}|[A-Z][\w'’-]*\s{_VERB}\b|(?:i|we)(?:['’](?:ve|m|re))?\s\w+)", re.IGNORECASE
+)
+_SECOND = re.compile(rf",?\s+and\s+(?={_SUBJECT})", re.IGNORECASE)
+# With one of these the halves are not independent, or not told as facts.
+_BINDS = re.compile(
+    r"\b(?:if|when|whenever|because|since|as|that|which|who|whose|where|before|after|until|till|unless|while|whether|"
+    r"both|between|"
+    r"either|so|though|although|but|said|says|say|told|tells?|thinks?|thought|believes?|heard|hope|wish|please|it|"
+    r"its|they|"
+    r"their|each|than|me|us|he|him|his|she|her|them|hers|theirs|still|also|too|same|both|neither|not|\w+n['’]t)\b|"
+    r"[?\"“«:;()]",
+    re.IGNORECASE,
+)
+_LONGEST_COMPOUND = 200
 _LONGEST = 1_000
 _MOST = 5_000
 
@@ -137,3 +159,17 @@ def cut(text: str, start: int, end: int) -> list[tuple[int, int]]:
         start = at
     _add(pieces, text, start, end)
     return pieces
+
+
+def halves(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return the two facts of *The code is 2046 and the cleaner comes on Tuesdays*, else [start, end) alone.
+
+    English only, and only where each half has its own subject and verb and nothing ties them together.
+    """
+    piece = text[start:end]
+    if len(piece) > _LONGEST_COMPOUND or " and " not in piece or _BINDS.search(piece):
+        return [(start, end)]
+    joints = list(_SECOND.finditer(piece))
+    if len(joints) != 1 or not _CLAUSE.match(piece[: joints[0].start()]):
+        return [(start, end)]
+    return [(start, start + joints[0].start()), (start + joints[0].end(), end)]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Final
 
 from thymus.extract.chatter import after_greeting, is_chatter
-from thymus.extract.layout import Block, blocks
-from thymus.extract.lines import SUBJECT, own_lines
-from thymus.extract.sentences import cut, split
+from thymus.extract.context import Sentence, compose, headings, introduction, lead_of
+from thymus.extract.layout import TITLE, blocks
+from thymus.extract.leaning import says_something
+from thymus.extract.lines import FORWARDED, HEADER, MAIL_ONLY, SUBJECT, own_lines
+from thymus.extract.sentences import cut, halves, split
 from thymus.extract.text import one_line
 
 _WORD = re.compile(r"[^\W_]+(?:['’.:-][^\W_]+)*")
 # Short, and a sentence all the same: one with a pronoun, and one in a script that sets no space between words.
-_WHOLE = re.compile(r"(?:i|it|we|he|she|they|you)\s|.*[\u2e80-\u9fff\uac00-\ud7af]{3}", re.IGNORECASE)
+_WHOLE = re.compile(r"(?:i|it|we|he|she|they|you)[\s'’]|.*[\u2e80-\u9fff\uac00-\ud7af]{3}", re.IGNORECASE)
 _ANSWER = re.compile(
     r"(?:yes|no|nope|yep|yeah|never|always|a:|answer|accepted answer|sí|ja|nein|doch|oui|non|haan|nahi|sometimes)\b",
     re.IGNORECASE,
@@ -24,38 +28,105 @@ _STATES = re.compile(
     r"ends|due|now|no|not|can't|cannot|ist|sind|wird|wurde|verschoben|está|es|será|cambia|est|sont|sera)\b",
     re.IGNORECASE,
 )
-_REPLY = re.compile(r"(?:re|aw|sv|antw|rif|res)\s?(?:\[\d+\])?:", re.IGNORECASE)
+_REPLY = re.compile(r"\s*(?:re|aw|sv|antw|rif|res)\s?(?:\[\d+\])?:", re.IGNORECASE)
+_TAGS = re.compile(
+    r"(?:\s*(?:re|aw|sv|antw|rif|res|fwd?|wg|tr|rv)\s?(?:\[\d+\])?:|\s*\[[^\]\n]{1,40}\])*\s*", re.IGNORECASE
+)
 _JOINED = 300
 _MOST_SENTENCES = 10_000
+_MOST_HEADERS: Final = 8
+_LONGEST_HEADER: Final = 100
+_INTRODUCED: Final = 3
+"""Sentences among which a sender's introduction is looked for: greetings and courtesies come first."""
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from thymus.extract.layout import Block
 
 
-def statements(text: str, most: int) -> list[tuple[int, int]]:
-    """Return the first ``most`` statements as [start, end), in order and disjoint.
+def statements(text: str, most: int, *, own: bool) -> list[tuple[int, int, str]]:
+    """Return the first ``most`` statements as (start, end, lead), in order and disjoint; the lead may be empty.
 
     Not more than 10,000 sentences are looked at: a message has them only to keep its reader busy.
+
+    :param own: the user speaks, who needs no introduction.
     """
-    found: list[tuple[int, int]] = []
-    looked_at = 0
-    for block in blocks(own_lines(text)):
-        spans = [(block.start, block.end)] if block.whole else split(text, _after_subject(text, block), block.end)
-        looked_at += len(spans)
-        for start, end in _joined(text, spans):
-            begin = after_greeting(text, start, end)
-            if not is_chatter(one_line(text[begin:end])):
-                found.extend(cut(text, begin, end))
-        if len(found) >= most or looked_at >= _MOST_SENTENCES:
+    subject, begin = _subject(text)
+    sentences = _sentences(text, begin)
+    opening = list(islice(sentences, _INTRODUCED))
+    named = "" if own else introduction(opening)
+    found: list[tuple[int, int, str]] = []
+    forwarded = FORWARDED.search(text) if named else None
+    until = forwarded.start() if forwarded else len(text)
+    every = chain(opening, sentences)
+    for start, end, lead in compose(text, every, subject=subject, named=named, named_until=until):
+        pieces = cut(text, start, end)
+        found.extend((left, right, lead if len(pieces) == 1 else "") for left, right in pieces)
+        if len(found) >= most:
             break
     return found[:most]
 
 
-def _after_subject(text: str, block: Block) -> int:
-    """Where a block begins without ``Subject:``; its end where the subject is only a title, or a reply's."""
-    subject = SUBJECT.match(text, block.start, block.end) if block.end - block.start <= 200 else None
-    if subject is None:
-        return block.start
-    title = one_line(text[subject.end() : block.end])
-    states = title.count(" ") > 1 and not _REPLY.match(title) and _STATES.search(title)
-    return subject.end() if states else block.end
+def _sentences(text: str, begin: int) -> Iterator[Sentence]:
+    """Every sentence of the message, and for each whether it is chatter; headings of lists are left out."""
+    looked_at = 0
+    own_blocks = (block for block in blocks(own_lines(text)) if block.end > begin)
+    for number, placed in enumerate(headings(text, own_blocks)):
+        block = placed.block
+        start = _after_title(text, block, begin)
+        if (placed.titles and not _STATES.search(text, start, block.end)) or (
+            placed.leads and not says_something(one_line(text[start : block.end]))
+        ):
+            continue
+        spans = [(start, block.end)] if block.whole else split(text, start, block.end)
+        if not (number or block.whole):
+            spans = spans[_headers(text, spans) :]
+        looked_at += len(spans)
+        whole = _joined(text, spans)
+        for left, right in whole if block.whole else (half for span in whole for half in halves(text, *span)):
+            at = after_greeting(text, left, right)
+            words = one_line(text[at:right])
+            yield Sentence(at, right, words, is_chatter(words), number, placed.heading, placed.item)
+        if looked_at >= _MOST_SENTENCES:
+            return
+
+
+def _headers(text: str, spans: list[tuple[int, int]]) -> int:
+    """How many of the first sentences are the headers of a mail that lost its line breaks."""
+    count, mail = 0, False
+    for start, end in spans[:_MOST_HEADERS]:
+        reply = _REPLY.match(text, start, end)
+        if end - start > _LONGEST_HEADER or not (reply or HEADER.match(text, start, end)):
+            break
+        count += 1
+        mail = mail or bool(reply or MAIL_ONLY.match(text, start, end))
+    return count if mail else 0
+
+
+def _subject(text: str) -> tuple[str, int]:
+    """The subject in the first line, and where the rest begins.
+
+    A subject that states something is read as a statement too; a title, or a reply's, only goes in front of others.
+    """
+    start = len(text) - len(text.lstrip())
+    end = text.find("\n", start, start + 400)
+    line = text[start:end] if end >= 0 else text[start : start + 400]
+    subject = SUBJECT.match(line)
+    title = line[subject.end() if subject else 0 :]
+    marks = _TAGS.match(title)
+    bare = title[marks.end() if marks else 0 :]
+    if not (subject or (marks and _REPLY.match(title) and end >= 0)):
+        return "", 0
+    states = subject and bare.count(" ") > 1 and not _REPLY.match(title) and _STATES.search(bare)
+    return lead_of(bare), start + (subject.end() if subject and states else len(line))
+
+
+def _after_title(text: str, block: Block, begin: int) -> int:
+    """Where a block begins without the marks of a title and without what stands before ``begin``."""
+    start = max(block.start, begin)
+    title = TITLE.match(text, start, block.end)
+    return title.end() if title else start
 
 
 def _joined(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
