@@ -7,15 +7,13 @@ import io
 import json
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dev_eval import claims, cost, curve, families, heldout, pairs, public, recall, robustness
+from dev_eval import claims, cost, curve, families, hazards, heldout, pairs, public, recall, robustness
 from dev_eval.figures import DataMissingError, Part, Sheet
 from dev_eval.labelled import Pair, read_pairs
 
@@ -63,7 +61,7 @@ def _parts(options: argparse.Namespace) -> dict[str, Callable[[], Part]]:
         "recall": lambda: recall.measure(options.data),
         "families": lambda: families.measure(options.data, options.gate or ["thymus-v3"]),
         "curve": curve.measure,
-        "hazards": lambda: _hazards(root),
+        "hazards": lambda: hazards.measure(root),
         "public": lambda: public.measure(root / "public", judges),
     }
 
@@ -74,13 +72,6 @@ def _all_pairs(options: argparse.Namespace) -> list[Pair]:
     except DataMissingError:
         dev = []
     return dev + heldout.held_pairs(options.heldout)
-
-
-def _hazards(root: Path) -> Part:
-    if find_spec("dev_eval.hazards") is None:
-        raise DataMissingError("there is no dev_eval/hazards.py: hazards are left out")
-    found: Part = import_module("dev_eval.hazards").measure(root)
-    return found
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -171,8 +171,8 @@ class MemoryGuard:
 
         HTML becomes the text that a person could read; hidden parts of it are no evidence of anything.
         """
-        return Message(
-            text=config.readable(_text(text, "message")),
+        return Message.read(
+            _text(text, "message"),
             source=Source.parse(source, authenticated=authenticated, user_id=self._scope.user),
             lineage=self._lineage(derived_from),
             observed_at=_zoned(observed_at),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from thymus import config
 from thymus.core.claims import Claim, Kind, fold
 from thymus.core.disclose import mask_own_wording
 from thymus.core.provenance import Source
@@ -15,6 +16,7 @@ from thymus.ports import Clock, Embedder, Extractor, Judge, Statement, Store, Ve
 
 if TYPE_CHECKING:
     from thymus.ports import Passage
+    from thymus.recognizers.hazards import Hazard
 
 _log = logging.getLogger("thymus")
 
@@ -36,6 +38,7 @@ class Message:
 
     :param message_id: what the channel itself calls it (a Message-ID); with it, or with ``observed_at``, the same text
         from the same source is a new message where these differ.
+    :param hidden: the names of hazards in what came that no person could read, and that is not in ``text``.
     """
 
     text: str
@@ -43,6 +46,23 @@ class Message:
     lineage: tuple[Source, ...] = ()
     observed_at: datetime | None = None
     message_id: str | None = None
+    hidden: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, raw: str, **known: Any) -> Message:
+        """A message as it came: HTML becomes what a person could read, and hazards in the rest are noted."""
+        text = config.readable(raw)
+        return cls(text=text, hidden=() if text == raw else _names(_hazards(raw)), **known)
+
+
+def _hazards(text: str) -> Sequence[Hazard]:
+    from thymus.recognizers.hazards import find_hazards
+
+    return find_hazards(text)
+
+
+def _names(hazards: Iterable[Hazard]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"{hazard.kind}: {hazard.name}" for hazard in hazards))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +80,7 @@ class Prepared:
     message: Message
     at: datetime
     drafts: tuple[Draft, ...]
+    hazards: tuple[str, ...] = ()
 
 
 def prepare(parts: Parts, messages: Sequence[Message]) -> list[Prepared]:
@@ -79,9 +100,12 @@ def prepare(parts: Parts, messages: Sequence[Message]) -> list[Prepared]:
     ready = iter(statements)
     prepared = []
     for message, passages in zip(messages, found, strict=True):
-        drafts = []
+        drafts, hazards = [], _hazards(message.text)
+        orders = [hazard.span for hazard in hazards if hazard.kind == "injection"]
         for passage in passages:
             statement, kind = next(ready), next(kinds)
+            if any(start < passage.span[1] and passage.span[0] < end for start, end in orders):
+                kind = Kind.INSTRUCTION  # an overt order to an assistant is one, whatever the judge says
             if kind is not Kind.NOT_A_CLAIM and statement.vector is not None:
                 claim = Claim(
                     text=passage.text,
@@ -93,7 +117,8 @@ def prepare(parts: Parts, messages: Sequence[Message]) -> list[Prepared]:
                     observed_at=message.observed_at or at,
                 )
                 drafts.append(Draft(claim=claim, vector=statement.vector))
-        prepared.append(Prepared(message=message, at=at, drafts=tuple(drafts)))
+        names = tuple(dict.fromkeys((*_names(hazards), *message.hidden)))
+        prepared.append(Prepared(message=message, at=at, drafts=tuple(drafts), hazards=names))
     return prepared
 
 

@@ -41,6 +41,8 @@ class Written:
     :param memories: one record a claim, in the order of the message.
     :param outcomes: what became of each claim, in the same order.
     :param replaced: ids of the memories that were superseded.
+    :param hazards: what is dangerous on its face, as ``injection: override`` or ``secret: card``; an overt
+        order counts as an instruction whatever the judge says, and a secret is kept as it was said.
     """
 
     effect: Outcome
@@ -48,6 +50,7 @@ class Written:
     memories: tuple[Memory, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     replaced: tuple[str, ...] = ()
+    hazards: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The record in JSON's types."""
@@ -59,6 +62,7 @@ class Written:
                 for memory, outcome in zip(self.memories, self.outcomes, strict=True)
             ],
             "replaced": list(self.replaced),
+            "hazards": list(self.hazards),
         }
 
 

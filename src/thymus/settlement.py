@@ -46,6 +46,10 @@ _STANDING: Final = {
 
 def settle(parts: Parts, policy: Policy, scope: Scope, prepared: Prepared) -> Written:
     """Decide on each claim of a message and commit all of it in one transaction."""
+    return replace(_settle(parts, policy, scope, prepared), hazards=prepared.hazards)
+
+
+def _settle(parts: Parts, policy: Policy, scope: Scope, prepared: Prepared) -> Written:
     if not prepared.drafts:
         return Written(effect=Outcome.REJECTED, reasons=("no-claim",))
     evidence, known = _evidence(parts.store, scope, prepared)

@@ -112,6 +112,12 @@ def _read_stdin() -> str:
     return raw.decode("utf-8", "replace")
 
 
+_CAUTION = {
+    "injection": "careful: an order to an assistant is in this message ({})",
+    "secret": "careful: this looks like a secret ({}); it is kept as said, and `thymus forget ID` erases it",
+}
+
+
 def show_written(written: Written, policy: Policy) -> None:
     """One block a claim: what became of it, its words, who said it; then why."""
     from rich.text import Text
@@ -129,6 +135,8 @@ def show_written(written: Written, policy: Policy) -> None:
     if written.replaced:
         out.print(screen.indent(f"replaced {', '.join(written.replaced)}"))
     out.print(screen.indent(Text(f"because {screen.because(written.reasons, policy)}", "dim")))
+    for hazard in written.hazards:
+        out.print(screen.indent(Text(_CAUTION[hazard.partition(":")[0]].format(hazard.partition(": ")[2]), "yellow")))
     if any(outcome.value in ("contested", "quarantined") for outcome in written.outcomes):
         out.print(screen.indent(Text("the model will not see it until you decide: thymus inbox", "dim")))
 
