@@ -1,7 +1,7 @@
 """Judges: do two statements contradict, and what kind of statement is one?
 
-``local`` (the default) joins typed values, words and sentence embeddings through small bundled heads; ``typed`` needs
-no model at all. Both answer offline, in well under a millisecond a pair once the embeddings are there.
+``local`` (the default) reads both statements at once with a small bundled network, for which typed values are marked;
+``typed`` needs no model at all; ``nli:`` runs any NLI model in ONNX, from a folder or a hub.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ JUDGES: Final = ("local", "typed")
 def get_judge(name_or_judge: str | Judge = "local", *, embedder: Embedder | None = None) -> Judge:
     """Return the judge of that name, or the judge itself.
 
+    :param name_or_judge: ``local``, ``typed``, a judge, or an NLI model: ``nli:./folder``, a path, ``nli:owner/model``.
     :param embedder: what ``local`` embeds bare texts with; the bundled ``e5-small`` by default. A guard passes its own,
         so that stored vectors and new ones are of one kind.
     :raises MissingExtraError: for ``provider:model``, which needs the ``llm`` extra.
@@ -37,6 +38,13 @@ def get_judge(name_or_judge: str | Judge = "local", *, embedder: Embedder | None
         from thymus.judges.local import LocalJudge
 
         return LocalJudge(embedder=embedder)
+    from thymus.judges.nli_place import names_nli
+
+    if names_nli(name_or_judge):
+        from thymus.judges.local import LocalJudge
+        from thymus.judges.nli import open_nli
+
+        return open_nli(name_or_judge, fallback=LocalJudge(embedder=embedder))
     known = " or ".join(JUDGES)
     provider, colon, model = name_or_judge.partition(":")
     if colon and provider and model:
