@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +21,12 @@ from thymus.embed import get_embedder
 from thymus.errors import JudgeError, MissingExtraError
 from thymus.judges import JUDGES, get_judge
 from thymus.judges.cues import CUES, count_cues, words
-from thymus.judges.features import BUCKETS, Compared, buckets
-from thymus.judges.heads import FOLDER, KINDS, LABELS, load_heads
+from thymus.judges.encoder import FOLDER, KINDS, LABELS, load_network
+from thymus.judges.hedges import is_hedged
 from thymus.judges.local import LocalJudge
-from thymus.judges.overt import is_overt
+from thymus.judges.marks import OUTSIDE, USER
 from thymus.judges.reading import read
+from thymus.judges.subject import load_subject
 from thymus.judges.typed import TypedJudge, relate_readings
 from thymus.judges.wording import describe
 from thymus.ports import Embedder, Judge, Matrix, Statement
@@ -221,7 +223,7 @@ def test_answers_do_not_depend_on_the_batch(local: Judge) -> None:
 
 
 class Elsewhere:
-    """An embedder that the heads were not fitted for."""
+    """An embedder that the regression in front was not fitted for."""
 
     name, dim = "elsewhere-12345678", 4
 
@@ -229,16 +231,14 @@ class Elsewhere:
         return np.full((len(texts), self.dim), 0.5, np.float32)
 
 
-def test_another_embedder_leaves_it_to_the_typed_rules() -> None:
+def test_with_another_embedder_what_shares_a_word_is_read() -> None:
     local = LocalJudge(embedder=Elsewhere())  # type: ignore[arg-type]
-    pair = "My standup is at 9:15.", "My standup is at 7:45."
-    assert relate(TypedJudge(), *pair) == relate(local, *pair)
-    assert TypedJudge().classify([pair[0]]) == local.classify([pair[0]])
+    assert relate(local, "My standup is at 9:15.", "My standup is at 7:45 now.").label == Label.CONTRADICTS
+    assert "different things" in relate(local, "My standup is at 9:15.", "Olives grow slowly.").because
 
 
-def test_minilm_s_cosine_says_what_is_about_the_same_thing() -> None:
-    local = get_judge("local", embedder=get_embedder("minilm", threads=1))
-    assert relate(local, "My physiotherapy is at 9:40.", "Your physio session is at 14:10.").label == Label.CONTRADICTS
+def test_what_is_about_something_else_is_not_read(local: Judge) -> None:
+    assert "different things" in relate(local, "My standup is at 9:15.", "Olive trees grow slowly.").because
 
 
 # Every judge
@@ -254,7 +254,7 @@ def test_any_text_gets_an_answer(judge: Judge) -> None:
     relations = judge.relate([(one, two) for one in ODD for two in ("I live in Leeds.", one)])
     kinds = judge.classify(ODD)
     assert (2 * len(ODD), len(ODD)) == (len(relations), len(kinds))
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 60  # linear: a quadratic reader takes hours
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -317,28 +317,22 @@ def test_what_a_judge_saw_is_worded_without_the_values() -> None:
     assert describe(compare_all(one.values, two.values)) == "typed values differ: date, time"
 
 
-OVERT = [
-    ("My standup is at 9:15 in Room 2A.", "Your standup moved to 7:45.", True),
-    ("My manager is Ravi.", "My manager is now Lena.", True),
-    ("Order 111 arrives on Monday.", "Order 222 arrives on Wednesday.", False),
-    ("My gym class on Monday is at 7.", "My gym class on Wednesday is at 8.", False),
-    ("Box 1 is on shelf 11.", "Box 2 is on shelf 22.", False),
-    ("My standup is at 9:15.", "My standup has not moved to 7:45.", False),
-    ("My standup is at 9:15.", "I got a mail saying my standup moved to 7:45.", False),
-    ("My standup is at 9:15.", "The retro moved to 7:45.", False),
-]
-
-
-@pytest.mark.parametrize(("stored", "incoming", "overt"), OVERT)
-def test_only_a_plain_change_is_overt(stored: str, incoming: str, overt: bool) -> None:
-    one, two = read(stored), read(incoming)
-    assert overt is is_overt(one, two, compare_all(one.values, two.values))
+@pytest.mark.parametrize(
+    ("incoming", "hedged"),
+    [
+        ("Your standup moved to 7:45.", False),
+        ("I got a mail saying my standup moved to 7:45, weird.", True),
+        ("My standup has not moved to 7:45.", True),
+        ("Did my standup move to 7:45?", True),
+    ],
+)
+def test_who_only_passes_on_or_doubts_is_heard_as_that(incoming: str, hedged: bool) -> None:
+    assert hedged is is_hedged(read("My standup is at 9:15."), read(incoming))
 
 
 @given(st.text(max_size=200))
 def test_reading_never_fails(text: str) -> None:
     reading = read(text)
-    assert all(0 <= bucket < BUCKETS for bucket in buckets(reading))
     assert len(CUES) == len(reading.cues)
 
 
@@ -347,37 +341,71 @@ def test_reading_never_fails(text: str) -> None:
 
 def test_the_weights_are_those_of_the_card() -> None:
     card = json.loads((FOLDER / "card.json").read_text(encoding="utf-8"))
-    assert card["files"] == {name: hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() for name in ("heads.npz",)}
-    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 300_000
+    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in FOLDER.iterdir()}
+    del files["card.json"], files["LICENSE"]
+    assert files == card["files"]
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 40_000_000
 
 
-def test_the_weights_were_fitted_for_the_bundled_embedder(embedder: Embedder) -> None:
-    assert embedder.name == load_heads().embedder
+def test_the_regression_was_fitted_for_the_bundled_embedder(embedder: Embedder) -> None:
+    assert embedder.name == load_subject().embedder
 
 
 def test_probabilities_sum_to_one() -> None:
-    heads, chance = load_heads(), np.random.default_rng(1)
-    left, right = chance.normal(size=(2, 8, 384)).astype(np.float32)
-    pairs = [Compared.of(read(f"I live at {n} Elm Road."), read("I moved to York.")) for n in range(8)]
-    relation, subject, _ = heads.relate(pairs, np.full((8, 2), 0.5, np.float32), left, right)
-    kinds = heads.classify([pair.stored for pair in pairs], left)
+    sides = [(read(f"I live at {n} Elm Road."), USER) for n in range(8)]
+    relation = load_network().relate([(one, (read("I moved to York."), OUTSIDE)) for one in sides])
+    kinds = load_network().classify(sides)
     assert (8, len(LABELS)) == relation.shape
     assert (8, len(KINDS)) == kinds.shape
     np.testing.assert_allclose(relation.sum(axis=1), 1)
     np.testing.assert_allclose(kinds.sum(axis=1), 1)
-    assert ((subject >= 0) & (subject <= 1)).all()
-    assert tuple(Kind) == KINDS
+    assert set(Kind) == set(KINDS)
 
 
-def test_weights_of_another_version_are_refused(tmp_path: Path) -> None:
+def test_an_answer_is_the_same_on_any_thread_and_in_any_batch() -> None:
+    sides = [(read(f"I live at {n} Elm Road."), USER) for n in range(8)]
+    together = load_network().relate([(one, sides[0]) for one in sides])
+    for place, one in enumerate(sides):
+        assert (load_network().relate([(one, sides[0])])[0] == together[place]).all()
+
+
+@pytest.mark.parametrize(("part", "load"), [("layout", load_network), ("subject", load_subject)])
+def test_weights_of_another_version_are_refused(tmp_path: Path, part: str, load: Callable[[Path], object]) -> None:
     for file in FOLDER.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    card = json.loads((tmp_path / "card.json").read_text(encoding="utf-8")) | {"layout": 0}
+        (tmp_path / file.name).symlink_to(file)
+    card = json.loads((FOLDER / "card.json").read_text(encoding="utf-8"))
+    card[part] = {**card["subject"], "layout": 0} if part == "subject" else 0
+    (tmp_path / "card.json").unlink()
     (tmp_path / "card.json").write_text(json.dumps(card), encoding="utf-8")
-    with pytest.raises(JudgeError, match=r"training/heads/fit\.py"):
-        load_heads(tmp_path)
+    with pytest.raises(JudgeError, match="another version"):
+        load(tmp_path)
 
 
-def test_weights_that_are_missing_are_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("load", [load_network, load_subject])
+def test_weights_that_are_missing_are_named(tmp_path: Path, load: Callable[[Path], object]) -> None:
     with pytest.raises(JudgeError, match="reinstall"):
-        load_heads(tmp_path / "nowhere")
+        load(tmp_path / "nowhere")
+
+
+HELD = Path(__file__).parents[1] / "training/authored"
+
+
+@pytest.mark.skipif(not HELD.exists(), reason="needs training/authored, which is in the repository and in no wheel")
+def test_the_file_is_what_its_card_describes() -> None:
+    """A sample of the held-out pairs and statements gives the card's figures, within what a sample of 200 allows."""
+    card = json.loads((FOLDER / "card.json").read_text(encoding="utf-8"))
+    pairs = [row for author in card["held_out_authors"] for row in _rows(HELD / f"{author}.pairs.jsonl")][::5]
+    claims = [row for author in card["held_out_authors"] for row in _rows(HELD / f"{author}.claims.jsonl")][::2]
+    speaks = {"u": USER, "t": OUTSIDE}
+    related = load_network().relate(
+        [((read(p["a"]), speaks[p["a_speaker"]]), (read(p["b"]), speaks[p["b_speaker"]])) for p in pairs]
+    )
+    kinds = load_network().classify([(read(c["text"]), speaks[c["speaker"]]) for c in claims])
+    right = np.mean([LABELS[n] == p["label"] for n, p in zip(related.argmax(axis=1), pairs, strict=True)])
+    known = np.mean([KINDS[n] == c["label"] for n, c in zip(kinds.argmax(axis=1), claims, strict=True)])
+    assert right == pytest.approx(card["figures"]["pairs"]["all"]["accuracy"], abs=0.08)
+    assert known == pytest.approx(card["figures"]["kinds"]["all"]["accuracy"], abs=0.08)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

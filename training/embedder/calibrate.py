@@ -43,13 +43,15 @@ def damp(encoder: Encoder, texts: Sequence[Sequence[int]]) -> Encoder:
     return damp_layers(encoder, lambda affine: peaks[id(affine)])
 
 
-def damp_layers(encoder: Encoder, peak_of: Callable[[Affine], NDArray[np.float32]]) -> Encoder:
+def damp_layers(
+    encoder: Encoder, peak_of: Callable[[Affine], NDArray[np.float32]], *, largest: int = LARGEST_PEAK
+) -> Encoder:
     """`encoder` with the damping that follows from the largest input that each channel of a product ever has."""
 
     def damped(affine: Affine) -> Affine:
         peak = peak_of(affine)
         # Powers of two, so that the same damping comes out wherever the calibration is run.
-        factor = np.exp2(np.ceil(np.log2(np.maximum(1, peak / (LARGEST_PEAK * np.median(peak))))))
+        factor = np.exp2(np.ceil(np.log2(np.maximum(1, peak / (largest * np.median(peak))))))
         return replace(affine, damping=factor.astype(np.float32)) if factor.max() > 1 else affine
 
     return replace(

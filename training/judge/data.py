@@ -91,6 +91,25 @@ def reversed_pair(pair: Row) -> Row:
     return {**pair, "a": pair["b"], "a_speaker": pair["b_speaker"], "b": pair["a"], "b_speaker": pair["a_speaker"]}
 
 
+def strangers(paths: Sequence[Path], each: int = 1_400) -> list[str]:
+    """Statements of real mail and SMS, in random order; every second message stays unseen, to measure on."""
+    from thymus import Source
+    from thymus.extract import RuleExtractor
+    from thymus.readers import read_messages
+
+    found = []
+    for path in paths:
+        texts = dict.fromkeys(
+            passage.text
+            for message in list(read_messages(path))[::2]
+            for passage in RuleExtractor().extract(message.text, source=Source(channel="sms"))
+            if len(passage.text) > 12
+        )
+        found += list(texts)[:each]
+    random.Random(1).shuffle(found)
+    return found
+
+
 def unrelated(pairs: Sequence[Row], count: int, chance: random.Random) -> list[Row]:
     """Statements against a memory of another block by the same author: both hold."""
     by_file: dict[str, list[Row]] = {}

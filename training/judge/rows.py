@@ -56,7 +56,7 @@ def batches(lengths: Sequence[int], size: int, chance: random.Random) -> Iterato
             found.append([])
         found[-1].append(place)
     chance.shuffle(found)
-    yield from found
+    yield from filter(None, found)
 
 
 def forget_speaker(row: Row) -> Row:

@@ -30,14 +30,16 @@ from figures import summary  # noqa: E402
 from network import Network  # noqa: E402
 from rows import Rower, batches, forget_speaker, roughen, stack  # noqa: E402
 
-from data import AUTHORED, KINDS, LABELS, Siblings, parted, read, reversed_pair, some, unlike, unrelated  # noqa: E402
+from data import AUTHORED, KINDS, LABELS, Siblings, parted, read, reversed_pair, some, strangers, unlike, unrelated  # noqa: E402
 from thymus.judges.marks import Row  # noqa: E402
 
 PAIR, KIND = 0, 1
+NO_ORDER = (
+    -1
+)  # the label of what somebody tells somebody else: a fact or no claim, and neither order nor the user's taste
 FRESH = ("side", "mark", "relate", "classify")
 FRESH_PACE = 5.0  # how much faster than the encoder what starts from nothing learns
 WARM_UP = 0.08
-DEAF = 0.05  # share of rows whose speaker is not told
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,10 @@ def main() -> None:
     if options.unlike:
         pairs, claims = unlike(pairs, options.unlike), unlike(claims, options.unlike)
     if options.share < 1:
-        pairs = some(pairs, options.share, chance)
+        focus = [pair for pair in pairs if pair["file"] in options.focus]
+        others = [pair for pair in pairs if pair["file"] not in options.focus]
+        pairs = some(others, options.share, chance) + 2 * focus
+        claims = chance.sample(claims, round(len(claims) * options.share))
     encoder, rower = load_backbone(options.backbone, options.wheels)
     layers = [int(n) for n in options.layers.split(",")] if options.layers else None
     net = Network(encoder, layers=layers)
@@ -72,18 +77,16 @@ def main() -> None:
     held_kinds = [course.claim_row(claim) for claim in held_claims]
     print(vars(options), len(pairs), "pairs", len(claims), "statements", flush=True)
 
-    def measure() -> str:
+    def finish() -> str:
+        if options.out:
+            options.out.parent.mkdir(parents=True, exist_ok=True)
+            kept = {"state": net.state_dict(), "backbone": options.backbone, "layers": layers, "pairs": len(pairs)}
+            torch.save(kept, options.out)
         related = predict(net, held, PAIR)
         kinds = predict(net, held_kinds, KIND)
         return summary(held_pairs, related, LABELS) + " kinds " + summary(held_claims, kinds, KINDS)
 
-    _train(net, course, teachers, options, chance, measure)
-    if options.out:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        torch.save(
-            {"state": net.state_dict(), "backbone": options.backbone, "layers": layers, "pairs": len(pairs)},
-            options.out,
-        )
+    _train(net, course, teachers, options, chance, finish)
 
 
 def _options() -> argparse.Namespace:
@@ -91,6 +94,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--wheels", type=Path, required=True, help="folder with the wheels of training/embedder")
     parser.add_argument("--data", type=Path, default=AUTHORED)
     parser.add_argument("--unlike", type=Path, help="drop what is all but word for word in this folder's *.jsonl")
+    parser.add_argument("--strangers", type=Path, nargs="*", default=[], help="files and folders of real mail and SMS")
     parser.add_argument("--backbone", choices=("e5-small", "minilm"), default="e5-small")
     parser.add_argument("--layers", default="", help="numbers of the layers kept, by commas; all by default")
     parser.add_argument("--teachers", type=Path, nargs="*", default=[])
@@ -106,7 +110,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--unmarked", action="store_true", help="without marks of shared words and typed values")
     parser.add_argument("--speechless", action="store_true", help="without who speaks")
     parser.add_argument("--start", type=Path, help="a trained network to go on from")
+    parser.add_argument("--deaf", type=float, default=0.35, help="share of rows whose speakers are not told")
     parser.add_argument("--share", type=float, default=1.0, help="share of the memories, for the learning curve")
+    parser.add_argument(
+        "--focus", nargs="*", default=[], help="authors kept whole, and twice, beside a share of the rest"
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path)
@@ -119,6 +127,8 @@ class Course:
     def __init__(self, pairs, claims, rower: Rower, options: argparse.Namespace, chance: random.Random) -> None:
         self.pairs, self.claims, self.rower, self.options, self.chance = pairs, claims, rower, options, chance
         self.siblings = Siblings(pairs)
+        self.strangers = strangers(options.strangers)
+        self.strangers = self.strangers[: round(len(self.strangers) * options.share)]
 
     def epoch(self) -> list[Example]:
         """The examples of one epoch, each time roughened elsewhere."""
@@ -141,7 +151,19 @@ class Course:
             if chance.random() < options.rough:
                 changed["text"] = roughen(claim["text"], chance, suffix=False) or claim["text"]
             made.append(Example(KIND, self._deaf(self.claim_row(changed)), KINDS.index(claim["label"])))
+        made += self._strange()
         return made
+
+    def _strange(self) -> list[Example]:
+        """What strangers say in real mail and SMS: about different things, and seldom to an assistant."""
+        texts = self.strangers
+        self.chance.shuffle(texts)
+        pairs = [
+            {"a": a, "b": b, "a_speaker": "t", "b_speaker": "t"} for a, b in zip(texts[::2], texts[1::2], strict=False)
+        ]
+        made = [Example(PAIR, self._deaf(self.pair_row(pair)), LABELS.index("compatible")) for pair in pairs]
+        claims = [{"text": text, "speaker": "t"} for text in texts]
+        return made + [Example(KIND, self._deaf(self.claim_row(claim)), NO_ORDER) for claim in claims]
 
     def pair_row(self, pair) -> Row:
         return self._plain(self.rower.pair(pair["a"], pair["b"], pair["a_speaker"], pair["b_speaker"]))
@@ -155,7 +177,7 @@ class Course:
         return forget_speaker(row) if self.options.speechless else row
 
     def _deaf(self, row: Row) -> Row:
-        return forget_speaker(row) if self.chance.random() < DEAF else row
+        return forget_speaker(row) if self.chance.random() < self.options.deaf else row
 
 
 def _train(net: Network, course: Course, teachers, options, chance: random.Random, finish) -> None:
@@ -219,10 +241,15 @@ def _loss(net: Network, examples: Sequence[Example], options: argparse.Namespace
     task = examples[0].task
     logits = (net.relate, net.classify)[task](pooled.float())
     truth = torch.tensor([one.label for one in examples])
-    loss = functional.cross_entropy(logits, truth, label_smoothing=options.smooth)
+    chances = functional.log_softmax(logits, 1)
+    losses = functional.cross_entropy(logits, truth.clamp(min=0), label_smoothing=options.smooth, reduction="none")
     if examples[0].taught is not None:
         answers = torch.tensor(np.array([one.taught for one in examples]))
-        loss = 0.3 * loss + 0.7 * -(answers * functional.log_softmax(logits, 1)).sum(1).mean()
+        losses = 0.3 * losses - 0.7 * (answers * chances).sum(1)
+    if task == KIND:
+        told = torch.logsumexp(chances[:, [KINDS.index("fact"), KINDS.index("not_a_claim")]], 1)
+        losses = torch.where(truth == NO_ORDER, -told, losses)
+    loss = losses.mean()
     return loss * (options.kinds if task == KIND else 1.0)
 
 

@@ -203,7 +203,8 @@ def open_session(
         str | None, typer.Option(metavar="NAME", help="The gate that decides; `thymus gates` lists them.")
     ] = None,
     llm: Annotated[
-        str | None, typer.Option(metavar="PROVIDER:MODEL", help="A model that judges instead of the bundled one.")
+        str | None,
+        typer.Option(metavar="MODEL", help="What judges instead: typed, or nli:FOLDER, nli:OWNER/NAME."),
     ] = None,
     user: Annotated[str | None, typer.Option(metavar="NAME", help="Whose memory it is.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,

@@ -1,36 +1,29 @@
-"""Numbers that the bundled heads read: one row a pair of statements, or a statement.
+"""Numbers that the regression in front of the network reads: one row a pair of statements.
 
-``training/heads/fit.py`` fits the heads on exactly these rows. A change here needs a new fit: ``LAYOUT`` is written
-into the weights' card, and other weights are refused.
+``training/judge/subject.py`` fits it on exactly these rows. A change here needs a new fit: ``LAYOUT`` is written into
+the weights' card, and other weights are refused.
 """
 
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thymus.core.values import Agreement, ValueKind, compare_all
-from thymus.judges.cues import CUES
 from thymus.judges.reading import Reading
 
 Rows: TypeAlias = NDArray[np.float32]
 
 LAYOUT: Final = 1
 """Which rows these are; raised with every change of them."""
-BUCKETS: Final = 4_096
-"""Into how many numbers the words of a statement are hashed."""
 
 _KINDS: Final = tuple(ValueKind)
 _OUTCOMES: Final = ("same", "different", "mixed", "unknown", "only_a", "only_b", "extra_a", "extra_b")
-_LONGEST_COUNTED: Final = 60  # words, and 300 characters: past that a statement's kind is told
-_LONGEST_GRAMS: Final = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,34 +143,3 @@ def _typed(pair: Compared) -> list[float]:
 
 _KIND_PLACE: Final = {kind: place for place, kind in enumerate(_KINDS)}
 _SUMMARY: Final = len(_OUTCOMES) + 6
-
-
-def statement_rows(readings: Sequence[Reading]) -> Rows:
-    """Describe statements by cues and shape: shape (n, features)."""
-    cues = np.minimum(np.array([reading.cues for reading in readings], np.float32).reshape(-1, len(CUES)), 2)
-    shape = [
-        (
-            math.log1p(len(reading.words)),
-            min(reading.questions, 2),
-            reading.asks,
-            reading.exclaims,
-            reading.starts_small,
-            bool(reading.numbers),
-            bool(reading.values),
-            ":" in reading.folded[:25],
-        )
-        for reading in readings
-    ]
-    return np.concatenate([cues, np.array(shape, np.float32).reshape(len(readings), -1)], axis=1)
-
-
-def buckets(reading: Reading) -> list[int]:
-    """The numbers of the buckets that a statement's words, pairs of words and stretches of four letters fall into."""
-    found = reading.words[:_LONGEST_COUNTED]
-    tokens = {f"w|{word}" for word in found} | {f"b|{one} {two}" for one, two in pairwise(found)}
-    if found:
-        tokens |= {f"f|{found[0]}", f"g|{' '.join(found[:2])}"}
-    line = f" {' '.join(found)[:_LONGEST_GRAMS]} "
-    tokens |= {f"c|{line[start : start + 4]}" for start in range(len(line) - 3)}
-    # Surrogates that stand alone cannot be encoded, and text is whatever a sender wrote.
-    return sorted({zlib.crc32(token.encode(errors="replace")) % BUCKETS for token in tokens})
