@@ -241,6 +241,27 @@ def test_what_is_about_something_else_is_not_read(local: Judge) -> None:
     assert "different things" in relate(local, "My standup is at 9:15.", "Olive trees grow slowly.").because
 
 
+def test_what_a_guard_leaves_unread_could_not_have_been_detected(embedder: Embedder) -> None:
+    whole, quick = get_judge("local", embedder=embedder), get_judge("local", embedder=embedder, rivals=True)
+    lives = [
+        "I live in Leeds.",
+        "My standup is at 9:15.",
+        "The rent is 1,150 euros.",
+        "My cat is Miso.",
+        "I work at Kestrel.",
+    ]
+    news = [
+        "I moved to York.",
+        "Standup moved to 7:45.",
+        "From May the rent is 1,240 euros.",
+        "Our dog is Bo.",
+        "I left Kestrel.",
+    ]
+    pairs: list[tuple[str, str]] = [(stored, incoming) for stored in lives for incoming in news]
+    for one, two in zip(whole.relate(pairs), quick.relate(pairs), strict=True):
+        assert (one.detected, one.confirmed) == (two.detected, two.confirmed)
+
+
 # Every judge
 
 

@@ -133,7 +133,7 @@ def open_judge(judge: str | Judge, embedder: Embedder) -> Judge:
         return judge
     from thymus.judges import get_judge
 
-    return get_judge(judge, embedder=embedder)
+    return get_judge(judge, embedder=embedder, rivals=True)
 
 
 def readable(text: str) -> str:

@@ -19,12 +19,14 @@ JUDGES: Final = ("local", "typed")
 """The names of the judges that need no key and no network."""
 
 
-def get_judge(name_or_judge: str | Judge = "local", *, embedder: Embedder | None = None) -> Judge:
+def get_judge(name_or_judge: str | Judge = "local", *, embedder: Embedder | None = None, rivals: bool = False) -> Judge:
     """Return the judge of that name, or the judge itself.
 
     :param name_or_judge: ``local``, ``typed``, a judge, or an NLI model: ``nli:./folder``, a path, ``nli:owner/model``.
     :param embedder: what ``local`` embeds bare texts with; the bundled ``e5-small`` by default. A guard passes its own,
         so that stored vectors and new ones are of one kind.
+    :param rivals: it will be asked about whatever retrieval brings in, as by a guard: ``local`` then leaves unread what
+        it could not detect anyway, which is most of it.
     :raises MissingExtraError: for ``provider:model``, which needs the ``llm`` extra.
     :raises JudgeError: where no judge has this name.
     """
@@ -35,9 +37,9 @@ def get_judge(name_or_judge: str | Judge = "local", *, embedder: Embedder | None
 
         return TypedJudge()
     if name_or_judge == "local":
-        from thymus.judges.local import LocalJudge
+        from thymus.judges.local import APART, UNDETECTABLE, LocalJudge
 
-        return LocalJudge(embedder=embedder)
+        return LocalJudge(embedder=embedder, apart=UNDETECTABLE if rivals else APART)
     from thymus.judges.nli_place import names_nli
 
     if names_nli(name_or_judge):

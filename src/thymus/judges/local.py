@@ -36,6 +36,8 @@ _Given = str | Claim | Statement
 
 APART: Final = 0.05
 """Below this probability of being about the same thing a pair is not read; the card says what that loses."""
+UNDETECTABLE: Final = DETECTED
+"""Below this probability of being about the same thing no contradiction is detected, whatever the network says."""
 SURELY_NO_CLAIM: Final = 0.6
 """What is taken for no claim is lost, so that takes more than being the likeliest."""
 SPEAKS_FOR_USER: Final = 0.2
@@ -50,9 +52,14 @@ _FAR: Final = 0.02
 class LocalJudge:
     """Judges with the bundled network; safe to share among threads."""
 
-    def __init__(self, *, embedder: Embedder | None = None) -> None:
-        """Remember the embedder; nothing is loaded before the first statement."""
+    def __init__(self, *, embedder: Embedder | None = None, apart: float = APART) -> None:
+        """Remember the embedder; nothing is loaded before the first statement.
+
+        :param apart: pairs less likely than this to be about the same thing are not read. A guard takes
+            ``UNDETECTABLE``: what is read besides would change labels, and nothing that it detects or confirms.
+        """
         self._given = embedder
+        self._apart = apart
         self._lock = threading.Lock()
         self._loaded: tuple[Embedder, SubjectHead | None] | None = None
 
@@ -76,11 +83,11 @@ class LocalJudge:
         given = [(Statement.of(stored), Statement.of(incoming)) for stored, incoming in pairs]
         compared = [Compared.of(read(stored.text), read(incoming.text)) for stored, incoming in given]
         subject = self._subject(given, compared)
-        answers = [_apart(pair, chance) for pair, chance in zip(compared, subject.tolist(), strict=True)]
+        answers = [_unread(pair, chance) for pair, chance in zip(compared, subject.tolist(), strict=True)]
         near = [
             place
             for place, pair in enumerate(compared)
-            if subject[place] >= APART and pair.stored.folded != pair.incoming.folded
+            if subject[place] >= self._apart and pair.stored.folded != pair.incoming.folded
         ]
         asked = [
             ((compared[place].stored, _speaks(given[place][0])), (compared[place].incoming, _speaks(given[place][1])))
@@ -174,7 +181,7 @@ def _kind(reading: Reading, speaker: int, chances: Sequence[float]) -> Kind:
     return max(chance, key=lambda kind: chance[kind])
 
 
-def _apart(pair: Compared, subject: float) -> Relation:
+def _unread(pair: Compared, subject: float) -> Relation:
     """The answer for a pair that the network does not read."""
     if pair.stored.folded == pair.incoming.folded:
         return Relation(label=Label.SAME, confidence=0.99, contradiction=0.0, judge="local", because="the same wording")
