@@ -19,13 +19,13 @@ import re
 import threading
 import unicodedata
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from thymus.errors import EmbedderError
+from thymus.runtime import open_model, run_each
 
 if TYPE_CHECKING:
     import numpy as np
@@ -163,7 +163,7 @@ class OnnxEmbedder:
         found = self._recall(wanted)
         new = [text for text in dict.fromkeys(wanted) if text not in found]
         if new:
-            vectors = _map(functools.partial(self._run, self._load()), new, threads=self._threads)
+            vectors = run_each(functools.partial(self._run, self._load()), new, threads=self._threads, name="embed")
             found |= zip(new, vectors, strict=True)
             self._keep(new, found)
         if not wanted:
@@ -215,20 +215,12 @@ class OnnxEmbedder:
 
 
 def _load_engine(model: Path, tokenizer: Path, max_tokens: int) -> _Engine:
-    import onnxruntime
-    from tokenizers import Tokenizer
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
     try:
-        session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-        loaded = Tokenizer.from_str(tokenizer.read_text(encoding="utf-8"))
+        session, loaded = open_model(model, tokenizer)
     except Exception as error:
         raise EmbedderError(
             f"{model} or its tokenizer.json cannot be loaded: {error}; export the model again"
         ) from error
-    loaded.no_padding()
     loaded.enable_truncation(max_length=max_tokens)
     inputs = tuple(node.name for node in session.get_inputs())
     unknown = set(inputs) - {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
@@ -303,14 +295,6 @@ def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     if not 0 < length < float("inf"):
         vector, length = np.eye(1, len(vector), dtype=np.float32)[0], 1.0
     return (vector / np.float32(length)).astype(np.float32)
-
-
-def _map(run: Callable[[str], NDArray[np.float32]], texts: Sequence[str], *, threads: int) -> list[NDArray[np.float32]]:
-    if threads == 1 or len(texts) == 1:
-        return [run(text) for text in texts]
-    # A pool of its own for each call: kept threads would not survive a fork.
-    with ThreadPoolExecutor(min(threads, len(texts)), thread_name_prefix="thymus-embed") as pool:
-        return list(pool.map(run, texts))
 
 
 def _read_card(path: Path) -> dict[str, Any]:

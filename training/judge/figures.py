@@ -30,13 +30,18 @@ def calibration_error(truth: NDArray[Any], chances: NDArray[Any], bins: int = 10
     )
 
 
+def softmax(logits: NDArray[Any]) -> NDArray[Any]:
+    """Probabilities of each row."""
+    scores = np.exp(logits - logits.max(axis=1, keepdims=True))
+    chances: NDArray[Any] = scores / scores.sum(axis=1, keepdims=True)
+    return chances
+
+
 def summary(rows: Sequence[dict[str, str]], logits: NDArray[Any], labels: Sequence[str]) -> str:
     """One line: by author and together."""
     if not len(rows):
         return "-"
     truth, given = np.array([labels.index(row["label"]) for row in rows]), logits.argmax(axis=1)
-    chances = np.exp(logits - logits.max(axis=1, keepdims=True))
-    chances /= chances.sum(axis=1, keepdims=True)
     files = np.array([row["file"] for row in rows])
     parts = []
     for file in [*sorted(set(files)), "all"]:
@@ -44,4 +49,4 @@ def summary(rows: Sequence[dict[str, str]], logits: NDArray[Any], labels: Sequen
         scores = f1s(truth[own], given[own], len(labels))
         told = " ".join(f"{score:.2f}" for score in scores)
         parts.append(f"[{file} acc {(given == truth)[own].mean():.3f} macro {np.mean(scores):.3f} ({told})]")
-    return " ".join(parts) + f" ECE {calibration_error(truth, chances):.3f}"
+    return " ".join(parts) + f" ECE {calibration_error(truth, softmax(logits)):.3f}"

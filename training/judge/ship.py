@@ -25,22 +25,22 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "embedder"), str(Path(__file__).
 import subject  # noqa: E402
 import torch  # noqa: E402
 from export import export  # noqa: E402
-from figures import calibration_error, f1s  # noqa: E402
-from train import load, softmax  # noqa: E402
+from figures import calibration_error, f1s, softmax  # noqa: E402
+from rows import SPEAKERS  # noqa: E402
+from train import load  # noqa: E402
 
 from data import HELD, KINDS, LABELS, parted, read, strangers  # noqa: E402
 from thymus.core.provenance import Source  # noqa: E402
 from thymus.core.relations import CONFIRMED, DETECTED  # noqa: E402
 from thymus.judges.encoder import FOLDER, load_network  # noqa: E402
 from thymus.judges.local import LocalJudge  # noqa: E402
-from thymus.judges.marks import LAYOUT, OUTSIDE, USER  # noqa: E402
+from thymus.judges.marks import LAYOUT  # noqa: E402
 from thymus.judges.reading import read as read_text  # noqa: E402
 from thymus.ports import Statement  # noqa: E402
 
 TOKENIZER = "../e5-small/tokenizer.json"
 SUBJECT_PAIRS = 12_000  # more make the regression in front no better
 SHOWN = 400  # rows that show how large the inputs of each product become
-SPEAKERS = {"u": USER, "t": OUTSIDE}
 LANGUAGES = {
     "spanish": "es", "french": "fr", "german": "de", "hindi": "hi", "hinglish": "hi-Latn", "portuguese": "pt",
     "italian": "it", "crosslingual": "crosslingual",

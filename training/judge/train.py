@@ -26,7 +26,7 @@ from torch.nn import functional
 sys.path[:0] = [str(Path(__file__).parents[1] / "embedder"), str(Path(__file__).parents[2] / "src")]
 
 from backbone import load_backbone  # noqa: E402
-from figures import summary  # noqa: E402
+from figures import softmax, summary  # noqa: E402
 from network import Network  # noqa: E402
 from rows import Rower, batches, forget_speaker, roughen, stack  # noqa: E402
 
@@ -280,12 +280,6 @@ def predict(net: Network, rows: Sequence[Row], task: int) -> NDArray[np.float64]
                 pooled = net(*stack([rows[place] for place in batch]))
             found[batch] = head(pooled.float()).numpy()
     return found
-
-
-def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    scores = np.exp(logits - logits.max(axis=1, keepdims=True))
-    chances: NDArray[np.float64] = scores / scores.sum(axis=1, keepdims=True)
-    return chances
 
 
 def load(path: Path, wheels: Path) -> tuple[Network, Rower]:

@@ -104,11 +104,6 @@ def _index() -> dict[str, tuple[int, ...]]:
 _PHRASES: Final = _index()
 
 
-def cue_words(cue: str) -> frozenset[str]:
-    """The words that the phrases of a cue are made of."""
-    return frozenset(_TABLE[cue].replace("|", " ").split())
-
-
 STOPWORDS: Final = frozenset(
     """a an the and or but of to in on at for from by with as is are was were be been being it its it's this that these
     those i i'm i've me my mine we our us you your he his she her they them their user user's will would can could

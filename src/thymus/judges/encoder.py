@@ -7,8 +7,7 @@ How it was trained, what it was trained on and its figures are in the card besid
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +20,7 @@ from thymus.core.relations import Label
 from thymus.errors import JudgeError
 from thymus.judges.marks import LAYOUT, Row, Side, pair_row, split, statement_row
 from thymus.judges.reading import Reading
+from thymus.runtime import open_model, run_each
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +38,6 @@ _SOME: Final = 4
 class Network:
     """The loaded network. Safe to share among threads; an answer never depends on the batch."""
 
-    name: str
     session: Any
     tokenizer: Any
     ends: dict[str, int]
@@ -65,7 +64,10 @@ class Network:
         return Side(reading=reading, speaker=speaker, pieces=pieces, spans=spans)
 
     def _answer(self, head: str, rows: Sequence[Row], width: int) -> Chances:
-        logits = np.array(_map(lambda row: self._run(head, row), rows), np.float64).reshape(len(rows), width)
+        threads = 1 if len(rows) < _SOME else 2
+        logits = np.array(
+            run_each(lambda row: self._run(head, row), rows, threads=threads, name="judge"), np.float64
+        ).reshape(len(rows), width)
         scores = np.exp((logits - logits.max(axis=1, keepdims=True)) / self.temperatures[head])
         chances: Chances = scores / scores.sum(axis=1, keepdims=True)
         return chances
@@ -74,14 +76,6 @@ class Network:
         names = ("pieces", "sides", "marks")
         feeds = {name: np.array([getattr(row, name)], np.int64) for name in names}
         return self.session.run([head], feeds)[0][0]
-
-
-def _map(run: Callable[[Row], Any], rows: Sequence[Row]) -> list[Any]:
-    if len(rows) < _SOME:
-        return [run(row) for row in rows]
-    # A pool of its own for each call: kept threads would not survive a fork.
-    with ThreadPoolExecutor(2, thread_name_prefix="thymus-judge") as pool:
-        return list(pool.map(run, rows))
 
 
 def read_card(folder: Path) -> dict[str, Any]:
@@ -102,25 +96,15 @@ def load_network(folder: Path = FOLDER) -> Network:
 
     :raises JudgeError: where its files are missing, broken or of another version.
     """
-    import onnxruntime
-    from tokenizers import Tokenizer
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
     card = read_card(folder)
     if card["layout"] != LAYOUT:
         raise JudgeError(f"the judge in {folder} is of another version: reinstall thymus-memory")
     try:
-        session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
-        tokenizer = Tokenizer.from_file(str(folder / card["tokenizer"]))
+        session, tokenizer = open_model(folder / "model.onnx", folder / card["tokenizer"])
     except Exception as error:
         raise JudgeError(f"the judge in {folder} cannot be loaded ({error}): reinstall thymus-memory") from error
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
     first, last = card["ends"]
     return Network(
-        name=str(card["name"]),
         session=session,
         tokenizer=tokenizer,
         ends={"first": first, "last": last},

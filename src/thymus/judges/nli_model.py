@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from thymus.errors import JudgeError
 from thymus.judges.nli_place import EXPORT, Place, check_folder
+from thymus.runtime import open_model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -128,16 +129,8 @@ def load_model(place: Place, *, max_tokens: int) -> NliModel:
     """
     file = check_folder(place)
     labels = read_labels(place.folder, place.labels)
-    import onnxruntime
-    from tokenizers import Tokenizer
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
     try:
-        session = onnxruntime.InferenceSession(str(place.folder / file), options, providers=["CPUExecutionProvider"])
-        tokenizer = Tokenizer.from_str((place.folder / "tokenizer.json").read_text(encoding="utf-8"))
-        tokenizer.no_padding()
+        session, tokenizer = open_model(place.folder / file, place.folder / "tokenizer.json")
         positions = _read_config(place.folder).get("max_position_embeddings")
         longest = min(max_tokens, positions) if isinstance(positions, int) and positions > 0 else max_tokens
         tokenizer.enable_truncation(max_length=longest, strategy="longest_first")

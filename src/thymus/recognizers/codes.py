@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from thymus.recognizers.page import scan
 from thymus.recognizers.tokens import Found
 from thymus.recognizers.wordings import MOST_FOUND
 
@@ -26,7 +27,7 @@ _DIGITS: Final = re.compile(r"(?<![\w.,:/€$£₹#-])#?(\d{4,8}|\d(?: \d){3,7}|
 
 def read_pins(text: str, low: str) -> Iterator[Found]:
     """PINs of cards and telephones, codes of doors, alarms and safes. A postal code (India's PIN code) is none."""
-    for match in islice(_PIN.finditer(low), MOST_FOUND):
+    for match in scan(_PIN, low, MOST_FOUND):
         for number in islice(_DIGITS.finditer(text, match.end(), min(len(text), match.end() + _REACH)), 3):
             between = low[match.end() : number.start()]
             postal = len(number[1]) == 6 and _POSTAL.search(low, max(0, match.start() - 40), match.end() + 6)
@@ -68,9 +69,9 @@ _CVC: Final = re.compile(
 def read_one_time_codes(_: str, low: str) -> Iterator[Found]:
     """Codes that log somebody in once, and the check digits of a card."""
     for pattern in (_CODE_AFTER, _CODE_BEFORE, _CODE_USE):
-        for match in islice(pattern.finditer(low), MOST_FOUND):
+        for match in scan(pattern, low, MOST_FOUND):
             yield "one_time_code", match.span("code")
-    for match in islice(_CVC.finditer(low), MOST_FOUND):
+    for match in scan(_CVC, low, MOST_FOUND):
         yield "card", match.span("code")
 
 
@@ -98,12 +99,12 @@ _WORDS: Final = re.compile(r"(?:[^\W\d_]{3,8}(?:\s?[,/·-]\s?|\s{1,2}(?:\d{1,2}[
 
 def read_recovery(text: str, low: str) -> Iterator[Found]:
     """Recovery codes, seed phrases (BIP 39) and the keys of authenticators (RFC 6238)."""
-    for match in islice(_RECOVERY.finditer(low), MOST_FOUND):
+    for match in scan(_RECOVERY, low, MOST_FOUND):
         if code := _RECOVERY_CODE.search(low, match.end(), min(len(low), match.end() + _REACH)):
             yield "recovery_code", code.span()
-    for match in islice(_SETUP.finditer(text), MOST_FOUND):
+    for match in scan(_SETUP, text, MOST_FOUND):
         yield "token", match.span("key") if match["key"] else match.span()
-    for match in islice(_SEED.finditer(low), MOST_FOUND):
+    for match in scan(_SEED, low, MOST_FOUND):
         if phrase := _WORDS.search(text, match.end(), min(len(text), match.end() + 320)):
             yield "recovery_phrase", phrase.span()
 
@@ -133,5 +134,5 @@ _NATIONAL_IDS: Final = tuple(
 def read_national_ids(_: str, low: str) -> Iterator[Found]:
     """Numbers that the words call somebody's national id or passport."""
     for pattern in _NATIONAL_IDS:
-        for match in islice(pattern.finditer(low), MOST_FOUND):
+        for match in scan(pattern, low, MOST_FOUND):
             yield "national_id", match.span("id")

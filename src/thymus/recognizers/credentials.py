@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import Final
 
 from thymus.recognizers import codes
-from thymus.recognizers.page import words
+from thymus.recognizers.page import scan, words
 from thymus.recognizers.tokens import Found, read_cards, read_shaped
 from thymus.recognizers.wordings import MOST_FOUND
 
@@ -120,7 +119,7 @@ _PLAIN_NO: Final = frozenset(
 
 
 def _passwords(text: str, low: str) -> Iterator[Found]:
-    for match in islice(_PASSWORD.finditer(low), MOST_FOUND):
+    for match in scan(_PASSWORD, low, MOST_FOUND):
         for place, (word, at, told, quoted) in enumerate(_values(text, match.end())):
             if (
                 (told and _looks_secret(word))
@@ -153,7 +152,7 @@ _LOGIN: Final = re.compile(
 
 def _logins(text: str, low: str) -> Iterator[Found]:
     """A user's name and, behind it, what can only be the password."""
-    for match in islice(_LOGIN.finditer(low), MOST_FOUND):
+    for match in scan(_LOGIN, low, MOST_FOUND):
         named = match[0].startswith(("user", "usuario", "nutzer", "benutzer", "ident"))
         for place, (word, at, told, _) in enumerate(_values(text, match.end())):
             if named and told and place < 3 and word.lower() not in _COPULAS:
@@ -180,7 +179,7 @@ _PUBLIC: Final = re.compile(r"public|publishable|ssh-(?:rsa|ed25519)|fingerprint
 
 
 def _keys(text: str, low: str) -> Iterator[Found]:
-    for match in islice(_KEY.finditer(low), MOST_FOUND):
+    for match in scan(_KEY, low, MOST_FOUND):
         if _PUBLIC.search(low, max(0, match.start() - 20), match.start() + 40):
             continue
         for word, at, told, _ in _values(text, match.end()):

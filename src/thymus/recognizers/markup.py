@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import Final
 
+from thymus.recognizers.page import scan
 from thymus.recognizers.wordings import MOST_FOUND
 
 _ROLES: Final = (
@@ -57,7 +57,7 @@ def find_roles(text: str) -> Iterator[tuple[str, int, int]]:
     """Role tags and turns that pretend to be the conversation: name, start and end."""
     if _ROLE_CLUES.search(text):
         for pattern in _ROLES:
-            for match in islice(pattern.finditer(text), MOST_FOUND):
+            for match in scan(pattern, text, MOST_FOUND):
                 yield "role_tag", *match.span()
 
 
@@ -98,7 +98,7 @@ _BEACON: Final = re.compile(
 def find_beacons(text: str) -> Iterator[tuple[int, int]]:
     """Links and images of Markdown whose address has a gap for the assistant to fill: reading it sends it away."""
     if "](" in text:
-        for match in islice(_BEACON.finditer(text), MOST_FOUND):
+        for match in scan(_BEACON, text, MOST_FOUND):
             yield match.span()
 
 
@@ -129,5 +129,5 @@ def find_comments(text: str) -> Iterator[tuple[str, int, int]]:
         yield text[at + 4 : end], at, end + 3
         at = text.find("<!--", end)
     if "[//]" in text:
-        for match in islice(_MARKDOWN_COMMENT.finditer(text), MOST_FOUND):
+        for match in scan(_MARKDOWN_COMMENT, text, MOST_FOUND):
             yield match["said"], *match.span()

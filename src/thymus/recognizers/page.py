@@ -151,9 +151,9 @@ def words(text: str) -> list[str]:
     return text.split()
 
 
-def scan(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """The first `MAX_MATCHES` matches."""
-    return islice(pattern.finditer(text), MAX_MATCHES)
+def scan(pattern: re.Pattern[str], text: str, most: int = MAX_MATCHES) -> Iterator[re.Match[str]]:
+    """The first `most` matches."""
+    return islice(pattern.finditer(text), most)
 
 
 def alternatives(spellings: Iterable[str]) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import Final, TypeAlias
 
+from thymus.recognizers.page import scan
 from thymus.recognizers.wordings import MOST_FOUND
 
 Found: TypeAlias = tuple[str, tuple[int, int]]
@@ -56,7 +56,7 @@ def read_shaped(text: str) -> Iterator[Found]:
     """Keys, tokens and addresses with a password: name and span."""
     if _SHAPE_CLUE.search(text):
         for name, pattern in _SHAPES:
-            for match in islice(pattern.finditer(text), MOST_FOUND):
+            for match in scan(pattern, text, MOST_FOUND):
                 yield name, match.span("secret" if "secret" in pattern.groupindex else 0)
 
 
@@ -82,7 +82,7 @@ _NO_CARD: Final = re.compile(
 
 def read_cards(text: str, low: str) -> Iterator[Found]:
     """Card numbers: a valid one by itself, another where expiry or check digits stand beside it, none called an id."""
-    for match in islice(_CARD.finditer(text), MOST_FOUND):
+    for match in scan(_CARD, text, MOST_FOUND):
         digits = re.sub(r"\D", "", match[0])
         before, around = (
             low[max(0, match.start() - 50) : match.start()],

@@ -23,8 +23,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from itertools import islice
 from typing import Final
+
+from thymus.recognizers.page import scan
 
 WORD: Final = "0-9a-z\u00df-\u00f6\u00f8-\u02af\u0370-\u03ff\u0400-\u052f\u0900-\u0963\u0966-\u097f"
 """Letters and digits of a folded text, with the vowel signs of Devanagari, which Python does not count as letters."""
@@ -82,7 +83,7 @@ class Wordings:
         for name, pattern, needed in self._rules:
             if any(map(there.isdisjoint, needed)):
                 continue
-            for match in islice(pattern.finditer(row), MOST_FOUND):
+            for match in scan(pattern, row, MOST_FOUND):
                 yield name, starts[match.start()], ends[match.end() - 1]
 
     def knows(self, word: str) -> bool:
