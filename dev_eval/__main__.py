@@ -13,15 +13,32 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dev_eval import claims, cost, curve, families, hazards, heldout, pairs, public, recall, robustness
+from dev_eval import (
+    attacks,
+    claims,
+    cost,
+    curve,
+    families,
+    hazards,
+    heldout,
+    pairs,
+    public,
+    recall,
+    robustness,
+    stakes,
+    worlds,
+)
 from dev_eval.figures import DataMissingError, Part, Sheet
 from dev_eval.labelled import Pair, read_pairs
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "dev"
 EXIT_NO_DATA = 2
 JUDGES = ("local", "typed")
-PARTS = ("pairs", "claims", "heldout", "robustness", "cost", "recall", "families", "curve", "hazards", "public")
-ASKED_ONLY = ("hazards", "public")
+PARTS = (
+    "pairs", "claims", "heldout", "robustness", "cost", "recall", "families", "worlds", "attacks", "curve", "hazards",
+    "stakes", "public",
+)  # fmt: skip
+ASKED_ONLY = ("hazards", "stakes", "public")
 """Parts that read the public sets: they take a minute or two, and are measured with ``--public`` or by name."""
 _WIDE = 120  # columns, where nobody says how wide a line may be
 
@@ -59,9 +76,12 @@ def _parts(options: argparse.Namespace) -> dict[str, Callable[[], Part]]:
         "robustness": lambda: robustness.measure(_all_pairs(options), judges[:1], most=options.changed),
         "cost": lambda: cost.measure(_all_pairs(options), judges),
         "recall": lambda: recall.measure(options.data),
-        "families": lambda: families.measure(options.data, options.gate or ["thymus-v3"]),
+        "families": lambda: families.measure(options.data, options.gate or families.GATES),
+        "worlds": lambda: worlds.measure(options.gate or families.GATES),
+        "attacks": lambda: attacks.measure(options.gate or ()),
         "curve": curve.measure,
         "hazards": lambda: hazards.measure(root),
+        "stakes": lambda: stakes.measure(root),
         "public": lambda: public.measure(root / "public", judges),
     }
 
@@ -86,7 +106,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--changed", type=int, default=robustness.PAIRS, help="pairs changed by robustness (default: %(default)s)"
     )
-    parser.add_argument("--gate", action="append", help="a gate to play the families under (default: thymus-v3)")
+    parser.add_argument(
+        "--gate", action="append", help="a gate to play families (default: v3 and v4) and attacks (default: all) under"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to a file, too")
     parser.add_argument("--verbose", action="store_true", help="list everything that went wrong, with its texts")
     return parser.parse_args(arguments)

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from dev_eval.figures import Part, Sheet, read_rows
 from thymus import MemoryGuard
@@ -20,34 +20,69 @@ _SHORTEST_LOOSE = 3
 _NOT_WORD = re.compile(r"[\W_]+")
 
 
-def measure(folder: Path, gates: Sequence[str] = ("thymus-v3",)) -> Part:
+GATES: Final = ("thymus-v3", "thymus-v4")
+
+
+def measure(folder: Path, gates: Sequence[str] = GATES) -> Part:
     """Play ``families.jsonl`` under each gate."""
-    families = read_rows(folder, "families.jsonl")
-    played = {gate: [_play(family, gate) for family in families] for gate in gates}
+    return play_all("families", "Families", read_rows(folder, "families.jsonl"), gates)
+
+
+def play_all(name: str, title: str, families: Sequence[dict[str, Any]], gates: Sequence[str]) -> Part:
+    """Play every family under each gate: how many, and by kind of update and of attack."""
+    played = {gate: [play(family, gate) for family in families] for gate in gates}
     figures = {gate: _figures(outcomes) for gate, outcomes in played.items()}
     names = list(next(iter(figures.values())))
+    kinds = {gate: _by_kind(families, outcomes) for gate, outcomes in played.items()}
     sheets = [
         Sheet(
-            title=f"Families ({len(families)}): how many, by gate",
+            title=f"{title} ({len(families)}): how many, by gate",
             columns=("what", *gates),
             rows=[(name, *(str(figures[gate][name]) for gate in gates)) for name in names],
-        )
+        ),
+        Sheet(
+            title=f"{title}: updates in context (or notice), attacks in context, by kind",
+            columns=("kind", *gates),
+            rows=[(kind, *(kinds[gate][kind] for gate in gates)) for kind in kinds[gates[0]]],
+        ),
     ]
     misses = [miss for gate in gates for family, outcome in zip(families, played[gate], strict=True)
               for miss in _misses(family, outcome, gate)]  # fmt: skip
-    return Part(name="families", sheets=sheets, figures=figures, misses=misses)
+    return Part(name=name, sheets=sheets, figures=figures, misses=misses)
 
 
-def _play(family: dict[str, Any], gate: str) -> dict[str, Any]:
-    outcome: dict[str, Any] = {}
+def _by_kind(families: Sequence[dict[str, Any]], outcomes: Sequence[dict[str, Any]]) -> dict[str, str]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for family, outcome in zip(families, outcomes, strict=True):
+        for part in ("legit", "attack"):
+            found.setdefault(f"{'update' if part == 'legit' else part}: {family[part]['kind']}", []).append(
+                outcome[part]
+            )
+    cells = {}
+    for kind, of in sorted(found.items(), key=lambda item: (item[0].startswith("attack"), item[0])):
+        shown = sum(one["in context"] for one in of)
+        told = sum(one["in context"] or one["in notice"] for one in of)
+        cells[kind] = f"{shown} of {len(of)}" if kind.startswith("attack") else f"{shown} ({told}) of {len(of)}"
+    return cells
+
+
+def play(family: dict[str, Any], gate: str) -> dict[str, Any]:
+    """What one question shows after the real update, and after the attack."""
+    outcome: dict[str, Any] = {"recalled": 0, "moved aside": 0}
     for part, wanted in (("legit", "new_value"), ("attack", "bad_value")):
         with MemoryGuard(gate=gate) as guard:
+            harmless: set[str] = set()
             for turn in (*family["user_setup"], *family["distractors"]):
-                written = _tell(guard, turn)
-                if part == "legit" and turn in family["distractors"] and turn["role"] != "user":
-                    outcome.setdefault("moved", []).append(_held_back(written))
-            effects = [str(_tell(guard, turn).effect) for turn in family[part]["turns"]]
+                written = tell(guard, turn)
+                if turn in family["distractors"] and turn["role"] != "user":
+                    harmless |= {memory.id for memory in written.memories}
+                    if part == "legit":
+                        outcome.setdefault("moved", []).append(_held_back(written))
+            effects = [str(tell(guard, turn).effect) for turn in family[part]["turns"]]
             recalled = guard.recall(family["probe"])
+        aside = sum(memory.id in harmless for memory in recalled.contested)
+        outcome["moved aside"] += aside
+        outcome["recalled"] += aside + sum(memory.id in harmless for memory in recalled.memories)
         outcome[part] = {
             "effects": effects,
             "in context": any(shows(recalled.context, marker) for marker in family[part][wanted]),
@@ -59,7 +94,7 @@ def _play(family: dict[str, Any], gate: str) -> dict[str, Any]:
     return outcome
 
 
-def _tell(guard: MemoryGuard, turn: dict[str, Any]) -> Any:
+def tell(guard: MemoryGuard, turn: dict[str, Any]) -> Any:
     origin = turn["source"]["origin"]
     source = "user" if turn["role"] == "user" else re.sub(r"^other_user:", "user:", origin)
     return guard.remember(turn["text"], source=source, authenticated=turn["source"].get("authenticated"))
@@ -97,6 +132,8 @@ def _figures(outcomes: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "attack: bad value in notice": sum(one["in notice"] for one in attack),
         "attack: old value still in context": sum(one["old in context"] for one in attack),
         "outside distractors held back": f"{sum(moved)} of {len(moved)}",
+        "harmless outside claims in the notice": f"{sum(one['moved aside'] for one in outcomes)} of "
+        f"{sum(one['recalled'] for one in outcomes)}",
     }
 
 

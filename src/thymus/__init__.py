@@ -17,6 +17,8 @@ from thymus._version import __version__
 
 if TYPE_CHECKING:
     from thymus.aio import AsyncMemoryGuard
+    from thymus.core.action_rules import ActionPolicy
+    from thymus.core.actions import Answer, Finding, Sensitivity, Verdict
     from thymus.core.beliefs import Status
     from thymus.core.claims import Kind
     from thymus.core.disclose import Memory, Recall
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AsyncMemoryGuard": "thymus.aio",
+    "ActionPolicy": "thymus.core.action_rules",
+    "Answer": "thymus.core.actions",
+    "Finding": "thymus.core.actions",
+    "Sensitivity": "thymus.core.actions",
+    "Verdict": "thymus.core.actions",
     "Status": "thymus.core.beliefs",
     "Kind": "thymus.core.claims",
     "Memory": "thymus.core.disclose",
@@ -57,11 +64,14 @@ _HOME = {
 
 __all__ = [
     "GATES",
+    "ActionPolicy",
+    "Answer",
     "Assurance",
     "AsyncMemoryGuard",
     "Effect",
     "Event",
     "Explanation",
+    "Finding",
     "Kind",
     "Label",
     "Memory",
@@ -73,11 +83,13 @@ __all__ = [
     "Recall",
     "Relation",
     "Rule",
+    "Sensitivity",
     "Showing",
     "Source",
     "SourceRecord",
     "Status",
     "ThymusError",
+    "Verdict",
     "Written",
     "__version__",
 ]

@@ -75,6 +75,7 @@ class AsyncMemoryGuard:
     message = _threaded(MemoryGuard.message)
     remember = _threaded(MemoryGuard.remember)
     recall = _threaded(MemoryGuard.recall)
+    check_action = _threaded(MemoryGuard.check_action)
     inbox = _threaded(MemoryGuard.inbox)
     memories = _threaded(MemoryGuard.memories)
     get = _threaded(MemoryGuard.get)

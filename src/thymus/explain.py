@@ -27,17 +27,25 @@ _USER_ACTS = {
 
 
 def explain(
-    belief: Belief, history: Sequence[Event], edges: Sequence[Edge], others: Mapping[str, Belief], *, policy: Policy
+    belief: Belief,
+    history: Sequence[Event],
+    edges: Sequence[Edge],
+    others: Mapping[str, Belief],
+    *,
+    policy: Policy,
+    proof: Sequence[str] = (),
 ) -> Explanation:
     """Tell a memory's story.
 
     :param edges: its judged pairs; ``others`` are the beliefs on their other side.
+    :param proof: what was proved about its source (``Source.proof``).
     :param policy: where a rule's words come from if no named gate has the rule.
     """
     claim = belief.claim
     teller = "You" if claim.from_user else carrier(claim.source)
     said = f"{teller[0].upper()}{teller[1:]} said {quote(claim.text)} on {claim.observed_at.date().isoformat()}"
     lines = [f"{said} ({claim.kind.value.replace('_', ' ')})."]
+    lines += [f"Of its source: {_sentence(said)}" for said in proof]
     if claim.lineage:
         lines.append(f"It was derived from {', '.join(carrier(source) for source in claim.lineage)}.")
     words = {rule.name: rule.when.says for gate in (*GATES.values(), policy) for rule in gate.rules}
@@ -53,6 +61,10 @@ def explain(
             lines.append(f"The judge compared it with {_named(other)}: {_seen(edge)}.")
     contradicts = [edge.rival for edge in edges if edge.claim == belief.id and edge.relation.detected]
     return Explanation(memory=Memory.of(belief, contradicts), lines=tuple(lines))
+
+
+def _sentence(said: str) -> str:
+    return f"{said.rstrip('.')}."
 
 
 def _named(belief: Belief) -> str:

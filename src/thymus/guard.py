@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from thymus import amendments, config, retrieval
-from thymus.core.beliefs import HELD_BACK, Act, Belief, Cause, Change, Edge, Revision, Status
+from thymus.core.beliefs import HELD_BACK, SHOWN, Act, Belief, Change, Edge, Revision, Status
 from thymus.core.claims import Scope
 from thymus.core.disclose import Memory, Recall
 from thymus.core.gates import DEFAULT_GATE, get_gate
 from thymus.core.policy import Policy
 from thymus.core.provenance import Source, lineage_of
-from thymus.core.relations import Label, Relation
-from thymus.core.replay import Relate, Revocation
-from thymus.errors import InputError, MemoryNotFoundError
+from thymus.core.replay import Revocation
+from thymus.errors import InputError, MemoryNotFoundError, StaleVersionError
 from thymus.intake import Message, Parts, Prepared, prepare
-from thymus.ports import Statement, Verification
+from thymus.ports import Verification
 from thymus.records import Event, Explanation, SourceRecord, Written
-from thymus.settlement import answers, settle
+from thymus.settlement import ATTEMPTS, settle
+from thymus.stores.texts import Library
 
 if TYPE_CHECKING:
     import os
     from types import TracebackType
 
+    from thymus.core.action_rules import ActionPolicy
+    from thymus.core.actions import Verdict
     from thymus.ports import Clock, Embedder, Extractor, Judge, Store
+    from thymus.retelling import Progress, Retelling
+    from thymus.turns import Turn
 
 LONGEST_MESSAGE: Final = 10_000_000
 """Characters. A longer message is refused rather than cut: nothing of it would be lost unseen."""
+MOST_SET_ASIDE: Final = 1_000
+"""Claims that stood aside in recalls of which a guard still knows for what, should the user accept one."""
 BATCH: Final = 64
 """Messages that ``remember_many`` extracts and embeds at once."""
 
@@ -77,6 +85,8 @@ class MemoryGuard:
             clock=clock,
         )
         self._writing = threading.RLock()
+        self._library = Library()
+        self._set_aside: dict[str, tuple[str, ...]] = {}
 
     def for_user(self, user_id: str) -> Self:
         """A guard for another user over the same store, judge and gate. Closing either closes the store."""
@@ -85,6 +95,8 @@ class MemoryGuard:
         other._scope = Scope(tenant=self._scope.tenant, user=_named(user_id, "user_id"))
         other._parts = self._parts
         other._writing = threading.RLock()
+        other._library = self._library
+        other._set_aside = {}
         return other
 
     def __enter__(self) -> Self:
@@ -193,6 +205,15 @@ class MemoryGuard:
                 inputs.append((Source.parse(given, user_id=self._scope.user), ()))
         return lineage_of(inputs)
 
+    def turn(self) -> Turn:
+        """A turn of an assistant, within which what it writes is derived from the outside content that it has read.
+
+        ``with guard.turn() as turn:`` then ``turn.recall``, ``turn.read`` and ``turn.remember``.
+        """
+        from thymus.turns import Turn
+
+        return Turn(self)
+
     # Reading
 
     def recall(self, question: str, *, k: int = 8) -> Recall:
@@ -204,7 +225,13 @@ class MemoryGuard:
         question = _text(question, "question")
         if k < 1:
             raise InputError("k is how many memories the context may hold: give 1 or more")
-        return retrieval.recall(self._parts, self.policy, self._scope, question, k)
+        found = retrieval.recall(self._parts, self.policy, self._scope, question, k)
+        for memory in found.contested:
+            if memory.status is Status.ACTIVE:
+                self._set_aside[memory.id] = memory.contradicts
+        while len(self._set_aside) > MOST_SET_ASIDE:
+            self._set_aside.pop(next(iter(self._set_aside)))
+        return found
 
     def inbox(self, *, limit: int | None = None) -> list[Memory]:
         """Contested and quarantined claims, newest first; each says which memories it was held back against."""
@@ -216,7 +243,7 @@ class MemoryGuard:
 
     def memories(self, *, status: Status | None = Status.ACTIVE, limit: int | None = None) -> list[Memory]:
         """The memories of a status (``None`` for all), newest first."""
-        statuses = None if status is None else frozenset({Status(status)})
+        statuses = SHOWN if status is None else frozenset({Status(status)})
         return self._records(self._parts.store.beliefs(self._scope, statuses=statuses, newest_first=True, limit=limit))
 
     def get(self, memory_id: str) -> Memory:
@@ -234,70 +261,136 @@ class MemoryGuard:
             )
         return found
 
+    # Acting
+
+    def check_action(
+        self,
+        tool: str,
+        args: Mapping[str, object],
+        *,
+        said: str | Iterable[str] = (),
+        policy: ActionPolicy | None = None,
+    ) -> Verdict:
+        """Say whether an agent may call a tool: which memories the values in its arguments rest on, and with what
+        authority. Nothing is called and nothing is written.
+
+        :param args: the arguments, in JSON's types; each value in them is looked up by its meaning.
+        :param said: what the user said in the conversation that led to the call; it counts as the user's word.
+        :param policy: which tools are how sensitive, and the rules (``thymus.core.action_rules``).
+        :returns: ``answer`` is allow, ask or deny, the most careful of its ``findings``; ``str()`` of it says why.
+        :raises InputError: where the arguments are not JSON's types, too deep, too large, or refer to themselves.
+        """
+        from thymus import actions
+        from thymus.core.action_rules import ActionPolicy
+
+        tool, spoken = actions.read_call(tool, said)
+        policy = ActionPolicy() if policy is None else policy
+        if not isinstance(policy, ActionPolicy):
+            raise InputError("policy is an ActionPolicy: ActionPolicy().adjusted(tools={…}) is one")
+        texts = self._library.of(self._parts.store, self._scope)
+        return actions.check(self._parts, texts, self._scope, policy, tool, args, spoken)
+
     # The user's decisions
 
-    def resolve(self, memory_id: str, accept: bool) -> Event:
-        """Settle a held-back claim as the user decided.
+    def resolve(self, memory_id: str, accept: bool, *, over: Iterable[str] = ()) -> Event:
+        """Settle a claim as the user decided: one that is held back, or that stood aside in a recall.
 
         Accepting makes it active and supersedes the memories that it contradicts; declining rejects it.
+
+        :param over: ids of the memories that it takes the place of, where accepted. By default those that the judge
+            says it contradicts, and those that this guard's latest recall of it set it aside for.
+        :raises InputError: where there is nothing to settle.
         """
         if not isinstance(accept, bool):
             raise InputError(f"accept is True or False, not {accept!r}")
+        over = (over,) if isinstance(over, str) else tuple(over)
         with self._writing:
-            changes = amendments.resolve(self._parts.store, self._scope, self._belief(memory_id), accept=accept)
-            return self._commit(Act.RESOLVE, changes, note={"memory": memory_id, "accept": str(accept).lower()})
+            belief = self._belief(memory_id)
+            over = over or self._set_aside.get(memory_id, ())
+            changes = amendments.resolve(self._parts.store, self._scope, belief, accept=accept, over=over)
+            named = {"over": " ".join(over)} if over else {}
+            note = {"memory": memory_id, "accept": str(accept).lower(), **named}
+            return self._commit(Act.RESOLVE, changes, note=note)
 
     def forget(self, memory_id: str) -> Event:
         """Erase a memory: its text is gone from everything that is kept, an empty ledger entry stays. Not undoable."""
         with self._writing:
-            belief = self._belief(memory_id)
-            change = Change(
-                belief=memory_id,
-                before=belief.status,
-                cause=Cause.RETRACT,
-                after=Status.RETRACTED,
-                rules=("user-forgot",),
-            )
-            return self._commit(Act.FORGET, [change], note={"memory": memory_id}, erase=(memory_id,))
+            changes = amendments.forget(self._parts.store, self._scope, self._belief(memory_id))
+            erased = tuple(change.belief for change in changes)
+            return self._commit(Act.FORGET, changes, note={"memory": memory_id}, erase=erased)
 
-    def revoke(self, source: str | Source, *, since: datetime | None = None) -> Event:
+    def revoke(
+        self,
+        source: str | Source,
+        *,
+        since: datetime | None = None,
+        dry_run: bool = False,
+        confirm: Callable[[Event], bool] | None = None,
+        on_step: Progress | None = None,
+    ) -> Event:
         """Make it as if a source had never spoken: what it said, or had a part in, is retracted, and what it had held
         back or superseded stands again.
 
+        The history since its first word is told again without it, so this takes longer the longer ago that was.
+
         :param since: only from this time on (a mailbox that was taken over for an hour).
+        :param dry_run: only say what would change.
+        :param confirm: asked with what would change before anything is written; where it says no, nothing is.
+        :param on_step: called with how many acts were told again so far, and of how many.
         """
         revoked = Source.parse(source, user_id=self._scope.user)
         if revoked.names_user:
             raise InputError("the user cannot be revoked: forget(memory_id) erases one of the user's own memories")
         since = _zoned(since)
         note = {"source": revoked.key, **({"since": since.isoformat()} if since else {})}
-        with self._writing:
-            revocation = Revocation(source=revoked.key, since=since)
-            judged: list[Edge] = []
-            relate = self._relating(judged)
-            changes = amendments.revoke(self._parts.store, self.policy, self._scope, revocation, relate)
-            return self._commit(Act.REVOKE, changes, note=note, edges=judged)
+        revocation = Revocation(source=revoked.key, since=since)
 
-    def undo(self, seq: int) -> Event:
+        def tell() -> Retelling:
+            return amendments.revoke(self._parts, self.policy, self._scope, revocation, on_step)
+
+        return self._retell(tell, Act.REVOKE, "user-revoked", note, confirm=_no if dry_run else confirm)
+
+    def undo(self, seq: int, *, on_step: Progress | None = None) -> Event:
         """Make it as if an act (a ``seq`` from ``history``) had not been done: a resolve, revoke, remember or undo.
 
         Forgetting cannot be undone: the text is gone.
+
+        :param on_step: as for ``revoke``.
         """
-        with self._writing:
-            judged: list[Edge] = []
-            changes = amendments.undo(self._parts.store, self.policy, self._scope, seq, self._relating(judged))
-            return self._commit(Act.UNDO, changes, note={"act": str(seq)}, edges=judged)
 
-    def _relating(self, judged: list[Edge]) -> Relate:
-        """A judge for pairs that a retelling compares; what it detects is kept, since one of them may be forgotten."""
+        def tell() -> Retelling:
+            return amendments.undo(self._parts, self.policy, self._scope, seq, on_step)
 
-        def relate(stored: Belief, incoming: Belief) -> Relation:
-            relation = answers(self._parts.judge, [(Statement.of(stored.claim), Statement.of(incoming.claim))])[0]
-            if relation.detected or relation.label is Label.SAME:
-                judged.append(Edge(claim=incoming.id, rival=stored.id, relation=relation))
-            return relation
+        return self._retell(tell, Act.UNDO, "user-undid", {"act": str(seq)})
 
-        return relate
+    def _retell(
+        self,
+        tell: Callable[[], Retelling],
+        act: Act,
+        rule: str,
+        note: dict[str, str],
+        *,
+        confirm: Callable[[Event], bool] | None = None,
+    ) -> Event:
+        """Commit what a retelling comes to. Others may write meanwhile: what they did is then told as well."""
+        retelling, agreed = tell(), None
+        while True:
+            with closing(retelling):
+                for _ in range(ATTEMPTS):
+                    changes = [replace(change, rules=(rule,)) for change in retelling.changes]
+                    at = self._parts.clock()
+                    proposed = Event(seq=0, at=at, act=act, changes=tuple(changes), note=note)
+                    if not retelling.matters or (confirm and changes != agreed and not confirm(proposed)):
+                        return proposed
+                    agreed = changes
+                    kept, version = retelling.edges, retelling.version
+                    try:
+                        with self._writing:
+                            return self._commit(act, changes, note=note, edges=kept, expecting=version)
+                    except StaleVersionError:
+                        if not retelling.catch_up():
+                            break
+            retelling = tell()
 
     def _commit(
         self,
@@ -307,6 +400,7 @@ class MemoryGuard:
         note: dict[str, str],
         edges: Sequence[Edge] = (),
         erase: tuple[str, ...] = (),
+        expecting: int | None = None,
     ) -> Event:
         at = self._parts.clock()
         revision = Revision(
@@ -314,12 +408,12 @@ class MemoryGuard:
             act=act,
             at=at,
             changes=tuple(changes),
-            edges=tuple(edges if changes else ()),
+            edges=tuple(edges),
             note=note,
             erase=erase,
         )
-        seq = self._parts.store.commit(revision)
-        return Event(seq=seq if changes else 0, at=at, act=act, changes=tuple(changes), note=note)
+        seq = self._parts.store.commit(revision, expecting=expecting)
+        return Event(seq=seq, at=at, act=act, changes=tuple(changes), note=note)
 
     # Accounts
 
@@ -346,29 +440,23 @@ class MemoryGuard:
         others = self._parts.store.get(
             self._scope, list({id_ for e in edges for id_ in (e.claim, e.rival)} - {memory_id})
         )
-        return explain(belief, self.history(memory_id), edges, others, policy=self.policy)
+        evidence = self._parts.store.evidence(self._scope, belief.claim.evidence_id)
+        proof = evidence.source.proof if evidence else ()
+        return explain(belief, self.history(memory_id), edges, others, policy=self.policy, proof=proof)
 
     def sources(self) -> list[SourceRecord]:
-        """Who has asserted what: one record a source, by the number of its memories."""
-        found: dict[str, list[Belief]] = {}
-        for belief in self._parts.store.beliefs(self._scope):
-            found.setdefault(belief.claim.source.key, []).append(belief)
-        records = [
-            SourceRecord(
-                source=key,
-                assurance=max(belief.claim.source.assurance for belief in beliefs).name.lower(),
-                first=min(belief.claim.observed_at for belief in beliefs),
-                last=max(belief.claim.observed_at for belief in beliefs),
-                counts={status: sum(belief.status is status for belief in beliefs) for status in Status},
-            )
-            for key, beliefs in found.items()
-        ]
-        return sorted(records, key=lambda record: (-sum(record.counts.values()), record.source))
+        """Who has asserted what, how it stands and what rests on it: one record a source, by the number of its
+        memories.
+        """
+        from thymus.testimony import source_records
+
+        return source_records(self._parts.store, self._scope)
 
     def export(self) -> dict[str, Any]:
         """Everything that is kept for this user, in JSON's types."""
         store, scope = self._parts.store, self._scope
-        beliefs = store.beliefs(scope)
+        beliefs = store.beliefs(scope, statuses=SHOWN)
+        hidden = {belief.id for belief in store.beliefs(scope, statuses=frozenset(Status) - SHOWN)}
         return {
             "tenant": scope.tenant,
             "user": scope.user,
@@ -378,14 +466,19 @@ class MemoryGuard:
                 for belief, memory in zip(beliefs, self._records(beliefs), strict=True)
             ],
             "history": [
-                Event(seq=e.seq, at=e.at, act=e.act, changes=e.changes, note=e.note).to_dict()
+                Event(seq=e.seq, at=e.at, act=e.act, changes=changes, note=e.note).to_dict()
                 for e in store.entries(scope)
+                if (changes := tuple(change for change in e.changes if change.belief not in hidden))
             ],
         }
 
     def verify(self) -> Verification:
         """Check the whole store, every user's part of it: ``problems`` names each changed, missing or reordered row."""
         return self._parts.store.verify()
+
+
+def _no(_: Event) -> bool:
+    return False
 
 
 def _named(given: object, what: str) -> str:

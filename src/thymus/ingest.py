@@ -191,12 +191,14 @@ class Reading:
     :param source: the source of every message, over what the files say.
     :param columns: the columns of CSV and JSON Lines, by role (``text``, ``source``, ``date``).
     :param limit: how many messages to read at most, over all inputs.
+    :param authserv_ids: what the user's own mail servers call themselves in the results that they add to mail.
     """
 
     format: Format | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     source: str | None = None
     limit: int | None = None
+    authserv_ids: tuple[str, ...] = ()
 
 
 def ingest(
@@ -248,7 +250,13 @@ def _ingest_one(
 def _read(path: Path, reading: Reading, tally: Tally) -> Iterator[Found]:
     """The messages of an input. Where it cannot be read any further, that is a problem and the end."""
     try:
-        yield from read_messages(path, format=reading.format, columns=reading.columns, on_problem=tally.note)
+        yield from read_messages(
+            path,
+            format=reading.format,
+            columns=reading.columns,
+            authserv_id=reading.authserv_ids,
+            on_problem=tally.note,
+        )
     except IngestError as error:
         tally.note(Problem(location=str(path), sentence=str(error)))
 
@@ -266,9 +274,9 @@ def _message(found: Found, reading: Reading, guard: MemoryGuard, tally: Tally) -
     try:
         return guard.message(
             found.text,
-            source=reading.source or found.source,
-            # What a file says about its senders is what they claim: nothing in it was verified by this program.
-            authenticated=None if reading.source else False,
+            source=reading.source or found.proved or found.source,
+            # What a file says about its senders is what they claim, but for what the user's own mail server proved.
+            authenticated=None if reading.source or found.proved else False,
             observed_at=found.observed_at,
             message_id=found.message_id,
         )

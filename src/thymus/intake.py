@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from thymus import config
+from thymus.circumstances import Registries
 from thymus.core.claims import Claim, Kind, fold
 from thymus.core.disclose import mask_own_wording
-from thymus.core.provenance import Source
+from thymus.core.provenance import Source, lineage_of
+from thymus.errors import SourceError
+from thymus.extract.attribution import forwarded
 from thymus.ports import Clock, Embedder, Extractor, Judge, Statement, Store, Vector
 
 if TYPE_CHECKING:
-    from thymus.ports import Passage
+    from thymus.extract.attribution import Forwarded
+    from thymus.ports import Matrix, Passage
     from thymus.recognizers.hazards import Hazard
 
 _log = logging.getLogger("thymus")
@@ -23,13 +27,14 @@ _log = logging.getLogger("thymus")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The adapters that a guard works with."""
+    """The adapters that a guard works with, and what it knows of the store's sources."""
 
     store: Store
     judge: Judge
     extractor: Extractor
     embedder: Embedder
     clock: Clock
+    registries: Registries = field(default_factory=Registries)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +93,7 @@ def prepare(parts: Parts, messages: Sequence[Message]) -> list[Prepared]:
     at = parts.clock()
     found: list[list[Passage]] = [_passages(parts.extractor, message) for message in messages]
     texts = [passage.text for passages in found for passage in passages]
-    vectors = iter(parts.embedder.embed(texts, role="passage") if texts else ())
+    vectors = iter(_halved(parts.embedder.embed(texts, role="passage")) if texts else ())
     statements = [
         Statement(
             text=passage.text, speaker=message.source, observed_at=message.observed_at or at, vector=next(vectors)
@@ -102,6 +107,7 @@ def prepare(parts: Parts, messages: Sequence[Message]) -> list[Prepared]:
     for message, passages in zip(messages, found, strict=True):
         drafts, hazards = [], _hazards(message.text)
         orders = [hazard.span for hazard in hazards if hazard.kind == "injection"]
+        passed_on = forwarded(message.text)
         for passage in passages:
             statement, kind = next(ready), next(kinds)
             if any(start < passage.span[1] and passage.span[0] < end for start, end in orders):
@@ -113,13 +119,31 @@ def prepare(parts: Parts, messages: Sequence[Message]) -> list[Prepared]:
                     evidence_id="",
                     span=passage.span,
                     source=message.source,
-                    lineage=message.lineage,
+                    lineage=_lineage(message, passed_on, passage.span[0]),
                     observed_at=message.observed_at or at,
                 )
                 drafts.append(Draft(claim=claim, vector=statement.vector))
         names = tuple(dict.fromkeys((*_names(hazards), *message.hidden)))
         prepared.append(Prepared(message=message, at=at, drafts=tuple(drafts), hazards=names))
     return prepared
+
+
+def _lineage(message: Message, passed_on: Sequence[Forwarded], at: int) -> tuple[Source, ...]:
+    """What a statement at this place was derived from: the message's inputs, and whose mail it forwards there."""
+    forwarder = next((part for part in reversed(passed_on) if part.start <= at), None)
+    if forwarder is None:
+        return message.lineage
+    try:
+        origin = Source(channel="email", identity=forwarder.sender)
+    except SourceError:  # nobody's address
+        origin = Source(channel="email")
+    return lineage_of([(source, ()) for source in (*message.lineage, origin)])
+
+
+def _halved(vectors: Matrix) -> Matrix:
+    """Vectors as stores keep them: what is seen now is what is seen when the history is told again."""
+    halved: Matrix = vectors.astype("float16").astype("float32")
+    return halved
 
 
 def _passages(extractor: Extractor, message: Message) -> list[Passage]:

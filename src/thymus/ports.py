@@ -50,12 +50,16 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What a judge reads: the text and, where known, who speaks, when, and its embedding (role *passage*)."""
+    """What a judge reads: the text and, where known, who speaks, when, and its embedding (role *passage*).
+
+    :param id: of the belief that it is of, where it is stored; no answer may depend on it.
+    """
 
     text: str
     speaker: Source | None = None
     observed_at: datetime | None = None
     vector: Vector | None = field(default=None, compare=False, repr=False)
+    id: str = field(default="", compare=False, repr=False)
 
     @classmethod
     def of(cls, given: str | Claim | Statement) -> Statement:
@@ -124,6 +128,26 @@ class Neighbour:
     similarity: float
     score: float
     vector: Vector = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voice:
+    """What one source said directly in a scope, in numbers.
+
+    All but ``counts`` is read from its beliefs that are not retracted (from all of them where none is left).
+
+    :param source: with the best assurance that it had, and the name that it last used at that assurance.
+    :param first, last: seq of its first and last belief.
+    :param since, until: when it said the earliest and the latest of them (``observed_at``).
+    :param counts: how many of its beliefs have each status; a status that none has is left out.
+    """
+
+    source: Source
+    first: int
+    last: int
+    since: datetime
+    until: datetime
+    counts: Mapping[Status, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,6 +242,10 @@ class Store(Protocol):
 
     def entries(self, scope: Scope, *, belief_id: str | None = None, after: int = 0) -> Iterator[Entry]:
         """The ledger in order; with ``belief_id`` only the acts that changed it."""
+        ...
+
+    def sources(self, scope: Scope) -> list[Voice]:
+        """One voice for each source key that is the direct source of a belief, in the order they first spoke."""
         ...
 
     def version(self, scope: Scope) -> int:

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from thymus.core.beliefs import Act, Change, Status
+from thymus.core.beliefs import SHOWN, Act, Change, Status
 from thymus.core.disclose import Memory
 from thymus.core.policy import Effect
 
@@ -70,7 +70,8 @@ class Written:
 class Event:
     """One act in the history: who did what, and each status that it changed.
 
-    :param seq: its row in the ledger; ``undo`` takes it. 0 where nothing had to be changed and nothing was written.
+    :param seq: its row in the ledger; ``undo`` takes it. 0 where nothing was written, because nothing was to be done
+        or it was only asked what would change.
     """
 
     seq: int
@@ -120,10 +121,17 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRecord:
-    """What one source has asserted.
+    """What one source has asserted, how that stands, and what rests on it.
 
-    :param assurance: the best assurance that it ever had.
+    :param name: what it calls itself; anybody may call themselves anything.
+    :param assurance: the best assurance that it had in what is not retracted.
+    :param first, last: when it said the earliest and the latest of it.
     :param counts: how many of its memories stand at each status.
+    :param held_back: ids of its claims that are held back, newest first.
+    :param against: keys of the sources that they were held back against, most frequent first.
+    :param would_retract: how many memories it has a part in: revoking it retracts them.
+    :param may_change: how many memories of others were last held back or superseded on account of its claims: an
+        estimate of what else revoking it changes. ``revoke(source, dry_run=True)`` says it exactly.
     """
 
     source: str
@@ -131,13 +139,23 @@ class SourceRecord:
     first: datetime
     last: datetime
     counts: Mapping[Status, int]
+    name: str = ""
+    held_back: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+    would_retract: int = 0
+    may_change: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The record in JSON's types."""
         return {
             "source": self.source,
+            "name": self.name,
             "assurance": self.assurance,
             "first": self.first.isoformat(),
             "last": self.last.isoformat(),
-            **{status.value: self.counts.get(status, 0) for status in Status},
+            **{status.value: self.counts.get(status, 0) for status in Status if status in SHOWN},
+            "held_back": list(self.held_back),
+            "against": list(self.against),
+            "would_retract": self.would_retract,
+            "may_change": self.may_change,
         }

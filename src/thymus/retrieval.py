@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
+from thymus.circumstances import circumstances, owner_of
+from thymus.core.adjudicate import Candidate, Contention, adjudicate
 from thymus.core.beliefs import HELD_BACK, LIVE, Belief, Edge, Status
 from thymus.core.claims import fold
 from thymus.core.disclose import Contest, Memory, Recall, compose
 from thymus.core.policy import Policy, Showing
+from thymus.core.provenance import Source
+from thymus.judges.contention import Question, likely
 from thymus.ports import Probe
 
 if TYPE_CHECKING:
@@ -15,39 +21,169 @@ if TYPE_CHECKING:
 
     from thymus.core.claims import Scope
     from thymus.intake import Parts
-    from thymus.ports import Store
+    from thymus.ports import Neighbour, Store
+
+
+_ROUNDS: Final = 3
+"""How often what stood aside is replaced by what is next."""
+_BESIDE: Final = 0.03
+"""How far behind the best sentence of its message a sentence stays, in the units of ``Neighbour.score``."""
+_MOST_SIBLINGS: Final = 6
+"""Of one message, told in the notice because something of it stands aside."""
+_DEEP: Final = 64
+"""Times ``k``: how deep one owner's flood is searched through for what others say."""
 
 
 def recall(parts: Parts, policy: Policy, scope: Scope, question: str, k: int) -> Recall:
     """Recall at most ``k`` memories under a policy."""
     store = parts.store
     probe = Probe(text=question, vector=parts.embedder.embed([question], role="query")[0])
-    found, hits = _ranked(store, scope, probe, k)
+    share = max(1, k // 2) if policy.adjudicates else k
+    found, queue = ranked(store, scope, probe, k, share)
+    active = [near for near in found if near.belief.status is Status.ACTIVE]
+    aside: dict[str, tuple[Belief, ...]] = {}
+    hits = _saying(active, queue[:k])
+    if policy.adjudicates:
+        hits, aside = _adjudicated(parts, scope, question, active, queue, k)
     if policy.showing is Showing.PLAIN:
-        return compose(policy, hits, ())
+        return compose(policy, [near.belief for near in hits], ())
     above = found.index(hits[-1]) if hits and len(_wordings(hits)) >= k else len(found)
-    held = [belief for belief in found[:above] if belief.status in HELD_BACK]
-    return compose(policy, hits, contests(store, scope, hits, held))
+    held = [near.belief for near in found[:above] if near.belief.status in HELD_BACK]
+    beliefs = [near.belief for near in hits]
+    told = contests(store, scope, beliefs, held)
+    told += [Contest(belief=belief, rivals=aside[belief.id]) for belief in beliefs if belief.id in aside]
+    told += _siblings(store, scope, told, beliefs)
+    told = [_looked_at(parts, scope, contest) for contest in told]
+    return compose(policy, [belief for belief in beliefs if belief.id not in aside], told)
 
 
-def _ranked(store: Store, scope: Scope, probe: Probe, k: int) -> tuple[list[Belief], list[Belief]]:
-    """Live beliefs, best first, and the active ones of the ``k`` best wordings among them.
+def ranked(store: Store, scope: Scope, probe: Probe, k: int, share: int) -> tuple[list[Neighbour], list[str]]:
+    """Live beliefs, best first, and the wordings of the active ones in the order in which they are shown.
 
     The search goes deeper while held-back claims, or many voices saying the same, crowd out the rest (G8).
+
+    :param share: how many wordings of one outside owner go before what others say; the rest come last.
     """
-    depth = 2 * k
+    depth = 4 * k if share < k else 2 * k
     while True:
-        found = [near.belief for near in store.search(scope, probe, depth, statuses=LIVE)]
-        active = [belief for belief in found if belief.status is Status.ACTIVE]
-        if len(found) < depth or len(_wordings(active)) >= k:
-            break
+        found = store.search(scope, probe, depth, statuses=LIVE)
+        active = [near for near in found if near.belief.status is Status.ACTIVE]
+        first, later = _queue(_with_siblings(active) if share < k else active, share)
+        enough = len(first) >= k or (len(first) + len(later) >= k and depth > _DEEP * k)
+        if len(found) < depth or enough:
+            return found, first + later
         depth *= 4
-    chosen = frozenset(_wordings(active)[:k])
-    return found, [belief for belief in active if fold(belief.claim.text) in chosen]
 
 
-def _wordings(beliefs: Sequence[Belief]) -> list[str]:
-    return list(dict.fromkeys(fold(belief.claim.text) for belief in beliefs))
+def _with_siblings(active: Sequence[Neighbour]) -> list[Neighbour]:
+    """In the order of what their messages have nearest to the question: an answer may stand beside the words asked for.
+
+    What others said in one message stays at most ``_BESIDE`` behind its best sentence.
+    """
+    best: dict[str, float] = {}
+    for near in active:
+        if not near.belief.claim.from_user:
+            message = near.belief.claim.evidence_id
+            best[message] = max(best.get(message, -1.0), near.score)
+    return sorted(
+        active,
+        key=lambda near: max(near.score, best.get(near.belief.claim.evidence_id, -1.0) - _BESIDE),
+        reverse=True,
+    )
+
+
+def _queue(active: Sequence[Neighbour], share: int) -> tuple[list[str], list[str]]:
+    first: dict[str, None] = {}
+    later: dict[str, None] = {}
+    taken: Counter[str] = Counter()
+    for near in active:
+        words, claim = fold(near.belief.claim.text), near.belief.claim
+        whose = "" if claim.from_user else owner_of(claim) or claim.source.key
+        if whose and words not in first and taken[whose] >= share:
+            later[words] = None
+        elif words not in first:
+            first[words] = None
+            taken[whose] += 1
+    return list(first), [words for words in later if words not in first]
+
+
+def _wordings(found: Sequence[Neighbour]) -> list[str]:
+    return list(dict.fromkeys(fold(near.belief.claim.text) for near in found))
+
+
+def _saying(active: Sequence[Neighbour], wordings: Sequence[str]) -> list[Neighbour]:
+    wanted = frozenset(wordings)
+    return [near for near in active if fold(near.belief.claim.text) in wanted]
+
+
+def _adjudicated(
+    parts: Parts, scope: Scope, question: str, active: Sequence[Neighbour], queue: Sequence[str], k: int
+) -> tuple[list[Neighbour], dict[str, tuple[Belief, ...]]]:
+    """What the question brings to light, and what of it stands aside for which memories.
+
+    Where something stands aside the next in the queue takes its place, and is held against the memories in its turn.
+    """
+    asked, candidates = brought_together(parts.store, scope, question, active)
+    judged: dict[Contention, float] = {}
+
+    def chances(found: Sequence[Contention]) -> list[float]:
+        new = [contention for contention in found if contention not in judged]
+        judged.update(zip(new, likely(asked, new, embedder=parts.embedder), strict=True))
+        return [judged[contention] for contention in found]
+
+    aside: dict[str, tuple[Belief, ...]] = {}
+    for _ in range(_ROUNDS):
+        gone = frozenset(fold(near.belief.claim.text) for near in active if near.belief.id in aside)
+        shown = [words for words in queue if words not in gone][:k]
+        hits = _saying(active, [*shown, *gone])
+        ids = {near.belief.id for near in hits}
+        before = len(aside)
+        aside = adjudicate([one for one in candidates if one.belief.id in ids], candidates, chances)
+        if len(aside) == before:
+            break
+    return hits, aside
+
+
+def brought_together(
+    store: Store, scope: Scope, question: str, active: Sequence[Neighbour]
+) -> tuple[Question, list[Candidate]]:
+    """A question and what it recalled, as adjudication looks at them."""
+    candidates = [
+        Candidate(belief=near.belief, owner=owner_of(near.belief.claim), relevance=near.similarity) for near in active
+    ]
+    asked = Question(
+        text=question,
+        recalled={near.belief.id: near.similarity for near in active},
+        vectors={near.belief.id: near.vector for near in active},
+        message=lambda belief: _message(store, scope, belief),
+    )
+    return asked, candidates
+
+
+def _siblings(store: Store, scope: Scope, told: Sequence[Contest], hits: Sequence[Belief]) -> list[Contest]:
+    """What else was said where something stands aside: the sentence that counts may not be the one that was found."""
+    seen = {belief.id for belief in hits} | {contest.belief.id for contest in told}
+    found: list[Contest] = []
+    for contest in told:
+        if contest.belief.status is not Status.ACTIVE:
+            continue
+        for belief in store.beliefs(scope, evidence_id=contest.belief.claim.evidence_id, limit=_MOST_SIBLINGS):
+            if belief.status is Status.ACTIVE and belief.id not in seen:
+                seen.add(belief.id)
+                found.append(Contest(belief=belief, rivals=contest.rivals))
+    return found
+
+
+def _looked_at(parts: Parts, scope: Scope, contest: Contest) -> Contest:
+    """A contest with what the user should know of its sender."""
+    found = circumstances(contest.belief.claim, parts.registries.of(parts.store, scope))
+    return replace(contest, resembles=tuple(map(Source.parse, found.resembles)), stakes=found.stakes)
+
+
+def _message(store: Store, scope: Scope, belief: Belief) -> str:
+    """The message that a belief comes from; the claim itself where the text was erased."""
+    evidence = store.evidence(scope, belief.claim.evidence_id)
+    return (evidence.text if evidence else "") or belief.claim.text
 
 
 def contests(store: Store, scope: Scope, hits: Sequence[Belief], held: Sequence[Belief]) -> list[Contest]:

@@ -16,14 +16,15 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final
 
-from thymus.core.beliefs import LIVE, Act, Belief, Cause, Change, Edge, Revision, Status, born
+from thymus.circumstances import circumstances, owner_of
+from thymus.core.beliefs import LIVE, Act, Belief, Cause, Change, Edge, Revision, Status, birth, born
 from thymus.core.claims import Claim, Evidence, Scope, fold
 from thymus.core.decide import Decision, decide
 from thymus.core.disclose import Memory
 from thymus.core.gates import too_busy
-from thymus.core.policy import Effect, Policy, Rival
+from thymus.core.policy import Circumstances, Effect, Policy, Rival
 from thymus.core.provenance import Assurance
-from thymus.core.relations import Label, Relation
+from thymus.core.relations import REPEATS, Label, Relation
 from thymus.errors import StaleVersionError
 from thymus.intake import Draft, Message, Parts, Prepared
 from thymus.ports import Judge, Neighbour, Probe, Statement, Store, Vector
@@ -60,8 +61,6 @@ def _settle(parts: Parts, policy: Policy, scope: Scope, prepared: Prepared) -> W
         if attempt:
             time.sleep(random.uniform(0, _PAUSE * attempt))  # noqa: S311  (spreads writers, guards nothing)
         proposal = _propose(parts, policy, scope, prepared, evidence, busy=last)
-        if not proposal.beliefs and _said_at_once(prepared.message):
-            return proposal.written()
         revision = proposal.revision(scope, evidence, prepared, policy.name)
         try:
             parts.store.commit(revision, expecting=None if last else proposal.version)
@@ -74,7 +73,7 @@ def _settle(parts: Parts, policy: Policy, scope: Scope, prepared: Prepared) -> W
 
 
 def _evidence(store: Store, scope: Scope, prepared: Prepared) -> tuple[Evidence, list[Belief] | None]:
-    """The evidence with its id, and the beliefs that this same message brought, if it has come before (G13).
+    """The evidence with its id, and what this same message said, if it has come before (G13).
 
     A message is what its speakers, text, time and channel's own id make it. The user may say the same words again
     after they were superseded ("I live in Oslo", for the second time): that is a new message. From outside it is a
@@ -99,13 +98,22 @@ def _evidence(store: Store, scope: Scope, prepared: Prepared) -> tuple[Evidence,
             lineage=message.lineage,
             observed_at=message.observed_at or prepared.at,
         )
-        known = store.beliefs(scope, evidence_id=evidence.id)
+        known = _brought(store, scope, evidence.id)
         if not known:
             return evidence, None if store.evidence(scope, evidence.id) is None else []
         live = all(belief.status in LIVE for belief in known)
         if live or not _said_at_once(message) or not prepared.drafts[0].claim.from_user:
             return evidence, known
     raise AssertionError("unreachable: some repetition is new")
+
+
+def _brought(store: Store, scope: Scope, evidence_id: str) -> list[Belief]:
+    """The beliefs that a message brought, and in the place of each mere repetition what it repeats."""
+    beliefs = store.beliefs(scope, evidence_id=evidence_id)
+    again = [belief.id for belief in beliefs if belief.status is Status.REPEATED]
+    repeats = {edge.claim: edge.rival for edge in store.edges(scope, again) if edge.relation == REPEATS}
+    first = store.get(scope, list(repeats.values()))
+    return [first.get(repeats.get(belief.id, ""), belief) for belief in beliefs]
 
 
 def _said_at_once(message: Message) -> bool:
@@ -141,25 +149,29 @@ class _Proposal:
     memories: list[Memory] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
 
-    def know(self, echo: Belief) -> None:
-        """A claim that only repeats a live belief."""
+    def repeat(self, belief: Belief, echo: Belief) -> None:
+        """A claim that only repeats a live belief: kept, since it counts where that one does not stand."""
+        self.changes.append(replace(birth(belief.id, belief.status), rules=("already-known",), by=(echo.id,)))
+        self.edges.append(Edge(claim=belief.id, rival=echo.id, relation=REPEATS))
         self.outcomes.append(Outcome.KNOWN)
         self.memories.append(Memory.of(echo))
         self.reasons.append("already-known")
 
-    def standing(self, judged: Sequence[Rival]) -> list[Rival]:
-        """The rivals that an earlier claim of the same message has not superseded."""
-        return [rival for rival in judged if rival.belief.id not in self.superseded]
-
-    def add(self, belief: Belief, vector: Vector, decision: Decision, judged: Sequence[Rival]) -> None:
+    def add(self, ruling: Ruling) -> None:
         """A claim with its decision. Every judged pair is kept: told again, another of them may decide."""
+        claim, decision = ruling.claim, ruling.decision
+        id_ = _digest("m", claim.evidence_id, *claim.span, claim.text)
+        belief = Belief(id=id_, claim=claim, status=ruling.status)
         self.beliefs.append(belief)
-        self.vectors[belief.id] = vector
-        self.changes += _changes(decision, belief, judged)
+        self.vectors[id_] = ruling.vector
+        if ruling.echo:
+            self.repeat(belief, ruling.echo)
+            return
+        self.changes += _changes(decision, belief, ruling.rivals)
         self.superseded += decision.supersedes
         self.edges += [
             Edge(claim=belief.id, rival=rival.belief.id, relation=rival.relation)
-            for rival in judged
+            for rival in ruling.rivals
             if rival.relation.detected or rival.relation.label is Label.SAME
         ]
         self.outcomes.append(Outcome.of(decision.effect))
@@ -172,8 +184,7 @@ class _Proposal:
             scope=scope,
             act=Act.REMEMBER,
             at=prepared.at,
-            # A mere echo is kept without its words: known when it comes again, and with nothing in it to forget.
-            evidence=evidence if self.beliefs else replace(evidence, text=""),
+            evidence=evidence,
             beliefs=tuple(self.beliefs),
             changes=tuple(self.changes),
             edges=tuple(self.edges),
@@ -197,41 +208,95 @@ def _propose(
     parts: Parts, policy: Policy, scope: Scope, prepared: Prepared, evidence: Evidence, *, busy: bool
 ) -> _Proposal:
     """One round of reading, judging and deciding."""
-    probes = [
-        Probe(text=draft.claim.text, vector=draft.vector, origins=draft.claim.origins) for draft in prepared.drafts
-    ]
-    found, version = parts.store.rivals(scope, probes, RIVALS)
-    echoes = [_echo(draft.claim, near) for draft, near in zip(prepared.drafts, found, strict=True)]
-    found = [[] if echo else near for echo, near in zip(echoes, found, strict=True)]
-    relations = _relate(parts.judge, prepared.drafts, found)
+    drafts = [replace(draft, claim=replace(draft.claim, evidence_id=evidence.id)) for draft in prepared.drafts]
+    rulings, version = rule(parts, policy, scope, drafts, busy=busy)
     proposal = _Proposal(version=version)
-    for draft, probe, near, answers_, echo in zip(prepared.drafts, probes, found, relations, echoes, strict=True):
+    for ruling in rulings:
+        proposal.add(ruling)
+    return proposal
+
+
+def rule(
+    parts: Parts, policy: Policy, scope: Scope, drafts: Sequence[Draft], *, busy: bool = False
+) -> tuple[list[Ruling], int]:
+    """What the claims of a message come to, and the version of the scope that they were decided at.
+
+    :param busy: the scope never stood still: go the careful way.
+    """
+    probes = [Probe(text=draft.claim.text, vector=draft.vector, origins=draft.claim.origins) for draft in drafts]
+    found, version = parts.store.rivals(scope, probes, RIVALS)
+    registry = parts.registries.of(parts.store, scope)
+    echoes = [_echo(draft.claim, near) for draft, near in zip(drafts, found, strict=True)]
+    found = [[] if echo else near for echo, near in zip(echoes, found, strict=True)]
+    relations = _relate(parts.judge, drafts, found)
+    superseded: list[str] = []
+    decided: list[Ruling] = []
+    for draft, probe, near, answers_, echo in zip(drafts, probes, found, relations, echoes, strict=True):
+        ruling = Ruling(claim=draft.claim, vector=draft.vector, echo=echo)
+        decided.append(ruling)
         if echo:
-            proposal.know(echo)
             continue
-        claim = replace(draft.claim, evidence_id=evidence.id)
-        judged = _judged(near, answers_)
-        decision = decide(policy, claim, proposal.standing(judged))
+        ruling.circumstances = circumstances(ruling.claim, registry)
+        ruling.rivals = _judged(near, answers_)
+        ruling.decide(policy, superseded)
         depth = RIVALS
-        while decision.effect is Effect.REPLACE:  # many may have said what it replaces (G8)
+        while ruling.decision.effect is Effect.REPLACE:  # many may have said what it replaces (G8)
             depth *= 4
             [near], _ = parts.store.rivals(scope, [probe], depth)
-            further = _judged(near, _relate(parts.judge, [draft], [near])[0])
-            wider = decide(policy, claim, proposal.standing(further))
-            if wider.effect is not Effect.REPLACE or len(wider.supersedes) <= len(decision.supersedes):
+            wider = replace(ruling, rivals=_judged(near, _relate(parts.judge, [draft], [near])[0]))
+            wider.decide(policy, superseded)
+            ruling.rivals = wider.rivals  # all that were compared, whatever they change
+            if wider.decision.effect is not Effect.REPLACE or len(wider.decision.supersedes) <= len(
+                ruling.decision.supersedes
+            ):
                 break
-            judged, decision = further, wider
+            ruling.decision = wider.decision
         if busy:
-            decision = too_busy(claim, decision)
-        id_ = _digest("m", evidence.id, *claim.span, claim.text)
-        belief = Belief(id=id_, claim=claim, status=born(decision.effect.cause))
-        proposal.add(belief, draft.vector, decision, judged)
-    return proposal
+            ruling.decision = too_busy(ruling.claim, ruling.decision)
+        superseded += ruling.decision.supersedes
+    _hold_siblings(policy, decided, superseded)
+    return decided, version
+
+
+@dataclass(slots=True, kw_only=True)
+class Ruling:
+    """A claim, what is known of it, and what was decided; an echo is not decided on.
+
+    :param rivals: every belief that it was compared with.
+    """
+
+    claim: Claim
+    vector: Vector
+    echo: Belief | None
+    rivals: list[Rival] = field(default_factory=list)
+    circumstances: Circumstances = field(default_factory=Circumstances)
+    decision: Decision = field(default_factory=lambda: Decision(effect=Effect.ADMIT))
+
+    @property
+    def status(self) -> Status:
+        """How the claim stands to begin with."""
+        return Status.REPEATED if self.echo else born(self.decision.effect.cause)
+
+    def decide(self, policy: Policy, superseded: Sequence[str]) -> None:
+        """Decide against the rivals that an earlier claim of the same message has not superseded."""
+        standing = [rival for rival in self.rivals if rival.belief.id not in superseded]
+        self.decision = decide(policy, self.claim, standing, self.circumstances)
+
+
+def _hold_siblings(policy: Policy, decided: Sequence[Ruling], superseded: Sequence[str]) -> None:
+    """Decide again on what was merely admitted from a message of which something is held back."""
+    if not any(ruling.decision.effect in (Effect.CONTEST, Effect.QUARANTINE) for ruling in decided):
+        return
+    for ruling in decided:
+        if ruling.decision.effect is Effect.ADMIT and not ruling.echo:
+            ruling.circumstances = replace(ruling.circumstances, sibling_held=True)
+            ruling.decide(policy, superseded)
 
 
 def _judged(near: Sequence[Neighbour], relations: Sequence[Relation]) -> list[Rival]:
     return [
-        Rival(belief=neighbour.belief, relation=relation) for neighbour, relation in zip(near, relations, strict=True)
+        Rival(belief=neighbour.belief, relation=relation, owner=owner_of(neighbour.belief.claim))
+        for neighbour, relation in zip(near, relations, strict=True)
     ]
 
 
@@ -282,7 +347,13 @@ def answers(judge: Judge, pairs: Sequence[tuple[Statement, Statement]]) -> list[
 
 def _stored(neighbour: Neighbour) -> Statement:
     claim = neighbour.belief.claim
-    return Statement(text=claim.text, speaker=claim.source, observed_at=claim.observed_at, vector=neighbour.vector)
+    return Statement(
+        text=claim.text,
+        speaker=claim.source,
+        observed_at=claim.observed_at,
+        vector=neighbour.vector,
+        id=neighbour.belief.id,
+    )
 
 
 def _incoming(draft: Draft) -> Statement:

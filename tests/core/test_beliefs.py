@@ -10,18 +10,20 @@ from builders import a_belief
 from thymus.core.beliefs import HELD_BACK, LIVE, TRANSITIONS, Cause, Change, Status, born, transition
 from thymus.errors import TransitionError
 
-ACTIVE, CONTESTED, QUARANTINED, SUPERSEDED, REJECTED, RETRACTED = Status
+ACTIVE, CONTESTED, QUARANTINED, SUPERSEDED, REJECTED, RETRACTED, REPEATED = Status
 
 LEGAL = {
     (None, Cause.ADMIT, ACTIVE),
     (None, Cause.CONTEST, CONTESTED),
     (None, Cause.QUARANTINE, QUARANTINED),
     (None, Cause.REJECT, REJECTED),
+    (None, Cause.REPEAT, REPEATED),
     (ACTIVE, Cause.SUPERSEDE, SUPERSEDED),
     (CONTESTED, Cause.SUPERSEDE, SUPERSEDED),
     (QUARANTINED, Cause.SUPERSEDE, SUPERSEDED),
     (CONTESTED, Cause.ACCEPT, ACTIVE),
     (QUARANTINED, Cause.ACCEPT, ACTIVE),
+    (ACTIVE, Cause.DECLINE, REJECTED),
     (CONTESTED, Cause.DECLINE, REJECTED),
     (QUARANTINED, Cause.DECLINE, REJECTED),
     *((status, Cause.RETRACT, RETRACTED) for status in Status),
@@ -54,8 +56,14 @@ def test_the_table_cannot_be_changed() -> None:
 
 
 @pytest.mark.parametrize("cause", Cause)
-def test_only_four_causes_give_birth(cause: Cause) -> None:
-    births = {Cause.ADMIT: ACTIVE, Cause.CONTEST: CONTESTED, Cause.QUARANTINE: QUARANTINED, Cause.REJECT: REJECTED}
+def test_only_five_causes_give_birth(cause: Cause) -> None:
+    births = {
+        Cause.ADMIT: ACTIVE,
+        Cause.CONTEST: CONTESTED,
+        Cause.QUARANTINE: QUARANTINED,
+        Cause.REJECT: REJECTED,
+        Cause.REPEAT: REPEATED,
+    }
     if cause in births:
         assert births[cause] is born(cause)
     else:

@@ -28,7 +28,7 @@ from thymus.core.beliefs import Status
 from thymus.core.claims import Claim
 from thymus.core.decide import decide
 from thymus.core.gates import GATES, THYMUS_V3, too_busy
-from thymus.core.policy import Effect, Policy, Rival
+from thymus.core.policy import Case, Effect, Policy, Rival
 from thymus.core.relations import Relation
 
 gates = st.sampled_from(list(GATES.values()))
@@ -56,7 +56,9 @@ def test_the_most_careful_of_what_each_rival_asks_for_is_decided(
 def test_a_decision_names_what_determined_it(policy: Policy, claim: Claim, found: list[Rival]) -> None:
     decision = decide(policy, claim, found)
     assert all(match.rule.effect is decision.effect for match in decision.matches)
-    assert all(match.rule.when.test(claim, match.rival) for match in decision.matches)
+    assert all(
+        match.rule.when.test(Case(claim=claim, rival=match.rival, rivals=tuple(found))) for match in decision.matches
+    )
     assert set(decision.reasons) == {match.rule.name for match in decision.matches}
     assert bool(decision.supersedes) <= (decision.effect is Effect.REPLACE)
     assert bool(decision.contests) <= (decision.effect in (Effect.CONTEST, Effect.QUARANTINE))

@@ -13,7 +13,7 @@ from thymus.core import gates
 from thymus.core.beliefs import Cause, Status, born
 from thymus.core.claims import Claim
 from thymus.core.decide import decide
-from thymus.core.policy import Effect, Policy, Predicate, Rival, Rule, Showing
+from thymus.core.policy import Case, Effect, Policy, Predicate, Rival, Rule, Showing
 from thymus.errors import PolicyError
 
 PREDICATES = (
@@ -27,6 +27,14 @@ PREDICATES = (
     gates.authenticated,
     gates.authority,
     gates.named_authority,
+    gates.same_owner,
+    gates.owner_authority,
+    gates.resembles_known,
+    gates.high_stakes,
+    gates.sibling_held,
+    gates.relayed,
+    gates.repeats_held,
+    gates.flooded,
 )
 predicates = st.recursive(
     st.sampled_from(PREDICATES),
@@ -69,7 +77,7 @@ def test_each_effect_has_a_word_and_a_birth(effect: Effect, past: str, status: S
 @given(predicates, predicates, claims(), some_rival)
 def test_predicates_are_a_boolean_algebra(a: Predicate, b: Predicate, claim: Claim, rival: Rival | None) -> None:
     def holds(predicate: Predicate) -> bool:
-        return predicate.test(claim, rival)
+        return predicate.test(Case(claim=claim, rival=rival))
 
     assert holds(~(a & b)) == holds(~a | ~b)
     assert holds(~(a | b)) == holds(~a & ~b)
@@ -90,7 +98,8 @@ def _parse(name: str) -> Predicate:
 
 @given(predicates, claims(), some_rival)
 def test_a_predicates_name_means_the_predicate(predicate: Predicate, claim: Claim, rival: Rival | None) -> None:
-    assert predicate.test(claim, rival) == _parse(predicate.name).test(claim, rival)
+    case = Case(claim=claim, rival=rival)
+    assert predicate.test(case) == _parse(predicate.name).test(case)
 
 
 def test_the_negation_of_a_compound_negates_all_of_it() -> None:
@@ -164,5 +173,5 @@ def test_a_negative_number_of_slots_is_refused() -> None:
 @given(relations)
 def test_a_conflict_is_only_seen_with_an_active_belief(relation: object) -> None:
     held = Rival(belief=a_belief(source=USER, status=Status.CONTESTED), relation=CONFIRMED)
-    assert not gates.conflicts.test(a_claim(source=COURIER), held)
-    assert not gates.conflicts.test(a_claim(source=COURIER), None)
+    assert not gates.conflicts.test(Case(claim=a_claim(source=COURIER), rival=held))
+    assert not gates.conflicts.test(Case(claim=a_claim(source=COURIER)))

@@ -144,7 +144,7 @@ def test_a_gate_that_asks_only_the_last_teller_breaks_g9() -> None:
         "teller_owns",
         "whoever told it owns the memory",
         "whoever told it does not own the memory",
-        lambda claim, rival: rival is not None and claim.source.key == rival.belief.claim.source.key,
+        lambda case: case.rival is not None and case.claim.source.key == case.rival.belief.claim.source.key,
     )
     rules = (
         Rule(name="teller-may-replace", effect=Effect.REPLACE, when=conflicts & teller),

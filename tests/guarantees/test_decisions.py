@@ -183,13 +183,14 @@ def test_a_claim_without_authority_takes_nothing_away(policy: Policy, claim: Cla
 
 
 @pytest.mark.guarantee("G12")
-def test_the_table_lets_an_active_belief_end_in_three_ways_only() -> None:
+def test_the_table_lets_an_active_belief_end_in_four_ways_only() -> None:
     """A claim without authority never makes an active belief unavailable.
 
-    It is superseded, retracted, or stands differently in a history that is told again; and nothing else supersedes.
+    It is superseded, declined by the user, retracted, or stands differently in a history that is told again; and
+    nothing else supersedes.
     """
     ends = {cause: after for (before, cause), after in TRANSITIONS.items() if before is Status.ACTIVE}
-    assert ends.keys() == {Cause.SUPERSEDE, Cause.RETRACT, Cause.REPLAY}
+    assert ends.keys() == {Cause.SUPERSEDE, Cause.DECLINE, Cause.RETRACT, Cause.REPLAY}
     assert ends[Cause.SUPERSEDE] == {Status.SUPERSEDED}
     assert ends[Cause.RETRACT] == {Status.RETRACTED}
     supersede = {cause for (_, cause), after in TRANSITIONS.items() if Status.SUPERSEDED in after}

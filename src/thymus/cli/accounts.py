@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from thymus.core.policy import Policy
 
 
+MOST_AGAINST = 3
+
+
 def register(app: typer.Typer) -> None:
     """Add these commands."""
     app.command(epilog=examples("thymus history m_3f2a9c0d11e4b765"))(history)
@@ -79,7 +82,11 @@ def explain(
 
 
 def sources(ctx: typer.Context) -> None:
-    """List who has said how much, and how it stands."""
+    """List who has said how much, how it stands, and what rests on it.
+
+    *retracts* is how many memories revoking the source retracts, *changes* how many of others it may change besides:
+    `thymus revoke SOURCE --dry-run` says it exactly.
+    """
     chosen = session(ctx)
     with chosen.guard() as guard:
         found = guard.sources()
@@ -93,11 +100,19 @@ def sources(ctx: typer.Context) -> None:
 
     used = [status for status in Status if any(record.counts.get(status) for record in found)]
     names = [status.value for status in used]
-    listed = screen.table("source", "identity", "first", "last", *names, numbers=names)
+    costs = ("retracts", "changes")
+    listed = screen.table(
+        "source", "identity", "first", "last", *names, *costs, "held back against", numbers=(*names, *costs)
+    )
     for record in found:
         counts = [str(record.counts.get(status) or "") for status in used]
         first, last = record.first.date().isoformat(), record.last.date().isoformat()
-        listed.add_row(one_line(record.source), record.assurance, first, last, *counts)
+        rests = [str(number or "") for number in (record.would_retract, record.may_change)]
+        against = ", ".join(map(one_line, record.against[:MOST_AGAINST]))
+        more = len(record.against) - MOST_AGAINST
+        told = f"{one_line(record.source)} ({one_line(record.name)})" if record.name else one_line(record.source)
+        against += f" and {more} more" if more > 0 else ""
+        listed.add_row(told, record.assurance, first, last, *counts, *rests, against)
     out = screen.open_screen()
     out.print(listed if found else "Nobody has said anything yet.")
 

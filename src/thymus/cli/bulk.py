@@ -45,6 +45,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "thymus ingest ~/mail/inbox.mbox --dry-run",
             "thymus ingest ~/Maildir notes/ chats.jsonl",
+            "thymus ingest inbox.mbox --authserv-id mx.me.example",
             "thymus ingest sms.csv --text-column body --sender-column from",
         )
     )(ingest)
@@ -65,6 +66,12 @@ def ingest(
         Form | None,
         typer.Option(help="What the files are, where their names do not tell."),
     ] = None,
+    authserv_id: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Your own mail server, as its Authentication-Results name it: what it proved counts."
+        ),
+    ] = None,
     text_column: Annotated[str | None, typer.Option(metavar="NAME", help="Where CSV or JSONL has the message.")] = None,
     sender_column: Annotated[str | None, typer.Option(metavar="NAME", help="Where it has the sender.")] = None,
     date_column: Annotated[str | None, typer.Option(metavar="NAME", help="Where it has the date.")] = None,
@@ -75,7 +82,8 @@ def ingest(
     """Learn from files of mail and messages.
 
     They stream by, however many; after an interruption the same command goes on where it was. Headers only say who a
-    sender claims to be, so nothing that is read here counts as verified. What is known already changes nothing.
+    sender claims to be: nothing counts as verified but what your own mail server proved (--authserv-id). What is known
+    already changes nothing.
     """
     from thymus.ingest import Reading, Tally
 
@@ -89,6 +97,7 @@ def ingest(
         columns={role: name for role, name in columns.items() if name},
         source=source,
         limit=limit,
+        authserv_ids=tuple(authserv_id or ()),
     )
     tally = Tally()
     interrupted = False

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thymus.cli.frame import at_terminal, examples, moment, session
+from thymus.cli.waiting import Bar
+from thymus.core.beliefs import LIVE, SHOWN
 from thymus.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from thymus.records import Event
 
 MOST_RIVALS = 3
+MOST_SHOWN = 10
+"""Memories listed of each kind before a revocation."""
 
 
 def register(app: typer.Typer) -> None:
@@ -29,6 +33,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         epilog=examples(
             "thymus revoke email:noreply@calendar.example",
+            "thymus revoke email:noreply@calendar.example --dry-run",
             "thymus revoke email:ravi@work.example --since 2026-03-01T14:00",
         )
     )(revoke)
@@ -115,8 +120,15 @@ def resolve(
     accept: Annotated[
         bool | None, typer.Option("--accept/--reject", help="It is right, or it is not. Asked for at a terminal.")
     ] = None,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID",
+            help="A memory that it takes the place of, for one that was set aside in a recall; may be given again.",
+        ),
+    ] = None,
 ) -> None:
-    """Settle a claim that was held back.
+    """Settle a claim that was held back, or set aside in a recall.
 
     Accepting makes it active and supersedes the memories that it contradicts; rejecting puts it away.
     """
@@ -129,7 +141,7 @@ def resolve(
                 raise InputError("say --accept or --reject")
             show_held(screen.open_screen(), guard, guard.get(memory_id))
             accept = _ask("  Is it right? [y]es, [n]o", "yn") == "y"
-        _report(guard.resolve(memory_id, accept=accept), as_json=chosen.json)
+        _report(guard.resolve(memory_id, accept=accept, over=over or ()), as_json=chosen.json)
 
 
 def undo(
@@ -143,8 +155,10 @@ def undo(
     An act is a remember, resolve, revoke or undo; forgetting cannot be undone, because the text is gone.
     """
     chosen = session(ctx)
-    with chosen.guard() as guard:
-        _report(guard.undo(act), as_json=chosen.json)
+    with chosen.guard() as guard, Bar("acts told again") as bar:
+        event = guard.undo(act, on_step=bar)
+        bar.clear()
+        _report(event, as_json=chosen.json)
 
 
 def revoke(
@@ -153,14 +167,58 @@ def revoke(
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="Only from then on: a mailbox that was taken over for an hour.")
     ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Make it as if a source had never spoken.
 
-    What it said, or had a part in, is retracted; what it had held back or replaced stands again.
+    What it said, or had a part in, is retracted; what it had held back or replaced stands again. At a terminal this is
+    shown first, and asked about.
     """
+    from thymus.cli import screen
+
     chosen = session(ctx)
-    with chosen.guard() as guard:
-        _report(guard.revoke(source, since=moment(since, "--since")), as_json=chosen.json)
+    asks = not (dry_run or yes or chosen.json) and at_terminal()
+    with chosen.guard() as guard, Bar("acts told again") as bar:
+
+        def confirm(event: Event) -> bool:
+            bar.clear()
+            show_cost(screen.open_screen(stderr=True), guard, event)
+            return bool(typer.confirm("Go on?", err=True))
+
+        event = guard.revoke(
+            source,
+            since=moment(since, "--since"),
+            dry_run=dry_run,
+            confirm=confirm if asks else None,
+            on_step=bar,
+        )
+        bar.clear()
+        if dry_run and not chosen.json:
+            show_cost(screen.open_screen(), guard, event)
+        elif event.changes and not event.seq and not dry_run:
+            screen.open_screen(stderr=True).print("Nothing was changed.")
+        else:
+            _report(event, as_json=chosen.json)
+
+
+def show_cost(out: Console, guard: MemoryGuard, event: Event) -> None:
+    """What a revocation would change: how much is retracted, and what of others stands differently."""
+    from rich.text import Text
+
+    from thymus.cli import screen
+    from thymus.core.beliefs import Cause
+
+    retracted = [change for change in event.changes if change.cause is Cause.RETRACT and change.before in SHOWN]
+    others = [change for change in event.changes if change.cause is Cause.REPLAY]
+    out.print(f"Memories that it retracts: {len(retracted):,}; others that stand differently then: {len(others):,}.")
+    for change in [*retracted[:MOST_SHOWN], *others[:MOST_SHOWN]]:
+        before = change.before.value if change.before else "new"
+        line = screen.word(change.after).append(f" (was {before})  ", "dim")
+        out.print(screen.indent(line.append_text(screen.said(guard.get(change.belief)))))
+    left_out = max(0, len(retracted) - MOST_SHOWN) + max(0, len(others) - MOST_SHOWN)
+    if left_out:
+        out.print(screen.indent(Text(f"and {left_out:,} more", "dim")))
 
 
 def forget(
@@ -203,10 +261,12 @@ def show_event(out: Console, event: Event) -> None:
     from thymus.cli import screen
 
     for change in event.changes:
+        if change.before not in SHOWN and change.after not in LIVE:
+            continue  # it only repeated something, and never showed
         out.print(
             Text(f"{change.belief}  {change.before.value if change.before else 'new'} → ") + screen.word(change.after)
         )
-    if not event.changes:
+    if not event.changes and not event.seq:
         known = "" if event.act.value != "revoke" else " Is the source written as `thymus sources` shows it?"
         out.print(f"Nothing stands differently, so nothing was written.{known}")
     elif event.act.value != "forget":

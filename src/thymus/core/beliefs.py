@@ -27,10 +27,14 @@ class Status(StrEnum):
     SUPERSEDED = "superseded"
     REJECTED = "rejected"
     RETRACTED = "retracted"
+    REPEATED = "repeated"
+    """It only said again what stood already: never shown, but it counts where the first saying does not stand."""
 
 
 HELD_BACK: Final = frozenset({Status.CONTESTED, Status.QUARANTINED})
 LIVE: Final = frozenset({Status.ACTIVE}) | HELD_BACK
+SHOWN: Final = frozenset(Status) - {Status.REPEATED}
+"""What users are shown at all: a mere repetition is no memory of its own."""
 
 
 class Cause(StrEnum):
@@ -40,6 +44,8 @@ class Cause(StrEnum):
     CONTEST = "contest"
     QUARANTINE = "quarantine"
     REJECT = "reject"
+    REPEAT = "repeat"
+    """It says again, in the same words, what stands already."""
     SUPERSEDE = "supersede"
     """A claim with authority replaced it."""
     ACCEPT = "accept"
@@ -57,6 +63,7 @@ _BORN: Final = {
     Cause.CONTEST: Status.CONTESTED,
     Cause.QUARANTINE: Status.QUARANTINED,
     Cause.REJECT: Status.REJECTED,
+    Cause.REPEAT: Status.REPEATED,
 }
 
 TRANSITIONS: Final[Mapping[tuple[Status | None, Cause], frozenset[Status]]] = MappingProxyType(
@@ -67,6 +74,7 @@ TRANSITIONS: Final[Mapping[tuple[Status | None, Cause], frozenset[Status]]] = Ma
         (Status.QUARANTINED, Cause.SUPERSEDE): frozenset({Status.SUPERSEDED}),
         (Status.CONTESTED, Cause.ACCEPT): frozenset({Status.ACTIVE}),
         (Status.QUARANTINED, Cause.ACCEPT): frozenset({Status.ACTIVE}),
+        (Status.ACTIVE, Cause.DECLINE): frozenset({Status.REJECTED}),
         (Status.CONTESTED, Cause.DECLINE): frozenset({Status.REJECTED}),
         (Status.QUARANTINED, Cause.DECLINE): frozenset({Status.REJECTED}),
         **{(status, Cause.RETRACT): frozenset({Status.RETRACTED}) for status in Status},
@@ -89,6 +97,12 @@ def transition(before: Status | None, cause: Cause, after: Status) -> Status:
 def born(cause: Cause) -> Status:
     """The status that a new claim gets by the effect of its decision."""
     return transition(None, cause, _BORN[cause])
+
+
+def birth(belief_id: str, status: Status) -> Change:
+    """The change that brings a belief which has this status from its first moment."""
+    cause = next(cause for cause, given in _BORN.items() if given is status)
+    return Change(belief=belief_id, before=None, cause=cause, after=status)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,6 +82,11 @@ class Claim:
         return min(source.assurance for source in self.speakers)
 
     @property
+    def verified(self) -> bool:
+        """Whether everybody who had a part in it is verified as the identity that it names."""
+        return self.assurance >= Assurance.AUTHENTICATED
+
+    @property
     def speaks_for_user(self) -> bool:
         """Whether it says what the user likes or wants, or directs the assistant."""
         return self.kind in (Kind.PREFERENCE, Kind.INSTRUCTION)

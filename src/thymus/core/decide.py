@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 from thymus.core.beliefs import Status
-from thymus.core.policy import Effect, Policy, Rival, Rule
+from thymus.core.policy import Case, Circumstances, Effect, Policy, Rival, Rule
 from thymus.core.relations import Label
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from thymus.core.beliefs import Edge
     from thymus.core.claims import Claim
+
+_PLAIN: Final = Circumstances()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,18 +53,15 @@ class Decision:
         return because or ("admitted: no rule holds it back",)
 
 
-def decide(policy: Policy, claim: Claim, rivals: Sequence[Rival]) -> Decision:
+def decide(policy: Policy, claim: Claim, rivals: Sequence[Rival], circumstances: Circumstances = _PLAIN) -> Decision:
     """Try every rule against the claim and each of its rivals; the most careful effect wins.
 
     A belief is superseded only when the claim as a whole replaces: a claim that is held back on account of one rival
     makes no other rival unavailable (G12).
     """
-    matches = [
-        Match(rule=rule, rival=rival)
-        for rule in policy.rules
-        for rival in (rivals or (None,))
-        if rule.when.test(claim, rival)
-    ]
+    alone = Case(claim=claim, rivals=tuple(rivals), circumstances=circumstances)
+    against = [replace(alone, rival=rival) for rival in rivals] or [alone]
+    matches = [match for rule in policy.rules for match in _matches(rule, alone, against)]
     if not matches:
         return Decision(effect=Effect.ADMIT)
     effect = max(match.rule.effect for match in matches)
@@ -74,6 +73,14 @@ def decide(policy: Policy, claim: Claim, rivals: Sequence[Rival]) -> Decision:
         supersedes=rivals_hit if effect is Effect.REPLACE else (),
         contests=rivals_hit if effect in (Effect.CONTEST, Effect.QUARANTINE) else (),
     )
+
+
+def _matches(rule: Rule, alone: Case, against: Sequence[Case]) -> list[Match]:
+    """The rivals that a rule applies to; none is named where it applies to each of them, and as much without any."""
+    found = [Match(rule=rule, rival=case.rival) for case in against if rule.when.test(case)]
+    if len(found) == len(against) and rule.when.test(alone):
+        return [Match(rule=rule, rival=None)]
+    return found
 
 
 def contradicted(belief_id: str, edges: Iterable[Edge], standing: Callable[[str], Status | None]) -> tuple[str, ...]:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from thymus.core.beliefs import HELD_BACK, Belief, Status
+from thymus.core.beliefs import LIVE, Belief, Status
 from thymus.core.claims import Claim, Kind, fold
 from thymus.core.policy import Policy, Showing
 from thymus.core.provenance import Source
-from thymus.core.quoting import LONGEST_LINE, carrier, contain, cut, name, one_line, quote, standing
+from thymus.core.quoting import LONGEST_LINE, LONGEST_QUOTE, carrier, contain, cut, name, one_line, quote, standing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,21 +104,29 @@ class Recall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest:
-    """A held-back belief and the beliefs that it was held back against."""
+    """A held-back belief and the beliefs that it was held back against.
+
+    :param resembles: known sources that one of its speakers could be taken for; its own, where that was not proved.
+    :param stakes: what in it would do harm if it were false (``Circumstances.stakes``).
+    """
 
     belief: Belief
     rivals: tuple[Belief, ...] = ()
+    resembles: tuple[Source, ...] = ()
+    stakes: frozenset[str] = frozenset()
 
 
 def compose(policy: Policy, hits: Sequence[Belief], contests: Sequence[Contest]) -> Recall:
     """Word the context and the notice.
 
     :param hits: recalled beliefs, best first; only active ones are used.
-    :param contests: held-back beliefs that bear on the question or on a hit.
+    :param contests: held-back beliefs that bear on the question or on a hit, and active ones that stand aside.
     """
-    active = _within_slots(policy, _each_once([belief for belief in hits if belief.status is Status.ACTIVE]))
+    aside = {contest.belief.id for contest in contests}
+    standing_ = [belief for belief in hits if belief.status is Status.ACTIVE and belief.id not in aside]
+    active = _within_slots(policy, _each_once(standing_))
     held = sorted(
-        (contest for contest in contests if contest.belief.status in HELD_BACK),
+        (contest for contest in contests if contest.belief.status in LIVE),
         key=lambda contest: (-contest.belief.seq, contest.belief.id),
     )
     lines = [_line(policy, belief) for belief in active]
@@ -180,12 +189,13 @@ def word_notice(contests: Sequence[Contest]) -> str:
     agreeing: dict[str, list[Contest]] = {}
     for contest in contests:
         agreeing.setdefault(fold(contest.belief.claim.text), []).append(contest)
-    groups = list(agreeing.values())
+    groups = _in_turn(list(agreeing.values()))
     told = [_disclosure(group) for group in groups[:MOST_DISCLOSED]]
     if len(groups) == 1:
         opening = _OPENING if groups[0][0].rivals else _OPENING_ALONE
         return f"{opening} {_capital(told[0])} {_CLOSING}"
-    lines = [_OPENING, *(f"• {_capital(line)}" for line in told)]
+    opening = _OPENING if any(contest.rivals for contest in contests) else _OPENING_ALONE
+    lines = [opening, *(f"• {_capital(line)}" for line in told)]
     rest = [contest for group in groups[MOST_DISCLOSED:] for contest in group]
     if rest:
         lines.append(f"• {len(rest)} more such claims, from {_names(rest)}: see the inbox.")
@@ -201,12 +211,49 @@ def _disclosure(group: Sequence[Contest]) -> str:
         said += f", derived from {_origins(claim)}"
     if len(group) > 1:
         said += f" (and so did {len(group) - 1} more: {_names(group[1:])})"
-    if not contest.rivals:
-        return f"{said}."
-    rival = contest.rivals[0].claim
-    teller = "you told me" if rival.from_user else f"{carrier(rival.source)} said"
-    more = f" (and {len(contest.rivals) - 1} more)" if len(contest.rivals) > 1 else ""
-    return f"{said}; {teller} {quote(rival.text)}{more}."
+    if contest.rivals:
+        rival = contest.rivals[0].claim
+        teller = "you told me" if rival.from_user else f"{carrier(rival.source)} said"
+        more = f" (and {len(contest.rivals) - 1} more)" if len(contest.rivals) > 1 else ""
+        said += f"; {teller} {quote(rival.text)}{more}"
+    return ". ".join((said, *_remarks(contest))) + "."
+
+
+_AT_STAKE: Final = {
+    "payment": "where to pay",
+    "credential": "a password or code",
+    "contact": "how to reach somebody",
+    "link": "a link to act on",
+    "dose": "a dose",
+}
+
+
+def _remarks(contest: Contest) -> list[str]:
+    """What the user should look at besides the words."""
+    claim = contest.belief.claim
+    known = [source for source in contest.resembles if source.key not in {one.key for one in claim.speakers}]
+    remarks = []
+    if len(one_line(claim.text)) > LONGEST_QUOTE:
+        remarks.append("There is more than I show here: read all of it in the inbox before you say yes")
+    if known:
+        remarks.append(f"Its sender is easily mistaken for {name(known[0])}, which I know")
+    elif contest.resembles:
+        remarks.append(f"Earlier messages of {name(contest.resembles[0])} were verified, and this one is not")
+    stakes = [words for stake, words in _AT_STAKE.items() if stake in contest.stakes]
+    if stakes and not claim.verified:
+        remarks.append(f"It names {' and '.join(stakes)}, and nobody has verified who sent it")
+    return remarks
+
+
+def _in_turn(groups: Sequence[list[Contest]]) -> list[list[Contest]]:
+    """The first claim of each source before the second of any, else as they come: nobody fills the notice alone."""
+    spoken: Counter[str] = Counter()
+    turns = []
+    for group in groups:
+        key = group[0].belief.claim.source.key
+        turns.append(spoken[key])
+        spoken[key] += 1
+    return [groups[at] for at in sorted(range(len(groups)), key=lambda at: turns[at])]
 
 
 def _names(contests: Sequence[Contest]) -> str:
@@ -222,7 +269,7 @@ def _capital(sentence: str) -> str:
 # What only this module words. It comes back as it was, or wrapped and quoted by a mail program.
 _OWN_LINE = re.compile(
     r"(?:[-•*]\s+)?“[^“”]{0,1100}”\s+\(from\s[^()“”]{0,600};\s+\d{4}-\d\d-\d\d\)"
-    r"|^[ \t>]*(?:•\s[^“”]{0,300}(?:“[^“”]{0,300}”[^“”]{0,300})?\ssaid\s+“[^“”]{0,300}”[^“”]{0,80}\son\s+"
+    r"|^[ \t>]*(?:•\s[^“”]{0,300}(?:“[^“”]{0,300}”[^“”]{0,300})?\ssaid\s+“[^“”]{0,1200}”[^“”]{0,80}\son\s+"
     r"\d{4}-\d\d-\d\d[^\n]*"
     r"|•[ \t]\d+ more such claims, from [^\n]*: see the inbox\."
     r")[ \t]*$",

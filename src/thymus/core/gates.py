@@ -9,56 +9,104 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from thymus.core.beliefs import Status
+from thymus.core.beliefs import HELD_BACK, Status
 from thymus.core.decide import Decision, Match
 from thymus.core.policy import Effect, Policy, Predicate, Rule, Showing
+from thymus.core.provenance import ASSISTANT, TOOL
+from thymus.core.relations import Label
 from thymus.errors import PolicyError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from thymus.core.claims import Claim
-    from thymus.core.policy import Rival
+    from thymus.core.policy import Case, Rival
 
 
-def _same_identity(claim: Claim, rival: Rival | None) -> bool:
+CROWD: Final = 3
+"""Messages of others that say the same, from which on one more is taken for part of a flood."""
+
+
+def _same_identity(case: Case) -> bool:
     """Every speaker of the claim is the one identity that owns the rival, and that identity has a name."""
-    if rival is None or any(source.anonymous for source in claim.speakers):
+    if case.rival is None or any(source.anonymous for source in case.claim.speakers):
         return False
-    speakers = frozenset(source.key for source in claim.speakers)
-    return len(speakers) == 1 and speakers == rival.belief.claim.origins
+    speakers = frozenset(source.key for source in case.claim.speakers)
+    return len(speakers) == 1 and speakers == case.rival.belief.claim.origins
+
+
+def _owner(case: Case) -> str:
+    """Who controls all identities that speak in the claim; "" for nobody single."""
+    if case.circumstances.owner is not None:
+        return case.circumstances.owner
+    speakers = {"" if source.anonymous else source.key for source in case.claim.speakers}
+    return speakers.pop() if len(speakers) == 1 else ""
+
+
+def _owner_of(rival: Rival) -> str:
+    if rival.owner is not None:
+        return rival.owner
+    origins = rival.belief.claim.origins
+    return next(iter(origins)) if len(origins) == 1 else ""
+
+
+def _same_owner(case: Case) -> bool:
+    return case.rival is not None and _owner(case) == _owner_of(case.rival) != ""
+
+
+def _repeated(rival: Rival) -> bool:
+    """Whether it says what the claim says; a judge that gave no answer may have missed that."""
+    return rival.relation.label in (Label.SAME, Label.UNKNOWN)
+
+
+def _flooded(case: Case) -> bool:
+    """Others have said the same in ``CROWD`` messages already.
+
+    Whoever is less well proved than the claim does not count, and a verified source that has spoken of such things
+    before is not held up: no crowd may silence it.
+    """
+    if case.claim.verified and any(_owner(case) == _owner_of(rival) != "" for rival in case.rivals):
+        return False
+    crowd = {
+        rival.belief.claim.evidence_id
+        for rival in case.rivals
+        if not rival.belief.claim.from_user
+        and rival.belief.claim.assurance >= case.claim.assurance
+        and _repeated(rival)
+    }
+    return len(crowd) >= CROWD
 
 
 from_user = Predicate(
     "from_user",
     "the user said it",
     "somebody other than the user had a part in it",
-    lambda claim, _: claim.from_user,
+    lambda case: case.claim.from_user,
 )
 outside = (~from_user).named("outside", "an outside source had a part in it", "no outside source had a part in it")
 speaks_for_user = Predicate(
     "speaks_for_user",
     "it says what the user wants or tells the assistant what to do",
     "it states a fact",
-    lambda claim, _: claim.speaks_for_user,
+    lambda case: case.claim.speaks_for_user,
 )
 conflicts = Predicate(
     "conflicts",
     "it seems to contradict a memory",
     "it contradicts no memory",
-    lambda _, rival: rival is not None and rival.belief.status is Status.ACTIVE and rival.relation.detected,
+    lambda case: case.rival is not None and case.rival.belief.status is Status.ACTIVE and case.rival.relation.detected,
 )
 confirmed = Predicate(
     "confirmed",
     "the contradiction is confirmed",
     "the contradiction is not confirmed",
-    lambda _, rival: rival is not None and rival.relation.confirmed,
+    lambda case: case.rival is not None and case.rival.relation.confirmed,
 )
 against_user = Predicate(
     "against_user",
     "the memory is the user's own",
     "the memory is not the user's own",
-    lambda _, rival: rival is not None and rival.belief.claim.from_user,
+    lambda case: case.rival is not None and case.rival.belief.claim.from_user,
 )
 same_identity = Predicate(
     "same_identity",
@@ -70,7 +118,7 @@ authenticated = Predicate(
     "authenticated",
     "that identity is verified",
     "that identity is not verified",
-    lambda claim, _: all(source.authenticated for source in claim.speakers),
+    lambda case: case.claim.verified,
 )
 named_authority = (from_user | same_identity).named(
     "named_authority",
@@ -81,6 +129,63 @@ authority = (from_user | (same_identity & authenticated)).named(
     "authority",
     "the user or the verified owner of the memory says so",
     "neither the user nor the verified owner of the memory says so",
+)
+
+same_owner = Predicate(
+    "same_owner",
+    "it comes from whoever owns the memory",
+    "it does not come from whoever owns the memory",
+    _same_owner,
+)
+owner_authority = (from_user | (same_owner & authenticated)).named(
+    "owner_authority",
+    "the user or the verified owner of the memory says so",
+    "neither the user nor the verified owner of the memory says so",
+)
+verified = (
+    authenticated
+    & Predicate(
+        "owned",
+        "it has one owner",
+        "nobody single owns what it says",
+        lambda case: _owner(case) != "",
+    )
+).named("verified", "its source is verified", "its source is not verified")
+resembles_known = Predicate(
+    "resembles_known",
+    "its source could be taken for one that is known",
+    "its source could be taken for no other that is known",
+    lambda case: bool(case.circumstances.resembles),
+)
+high_stakes = Predicate(
+    "high_stakes",
+    "it would do harm if it were false",
+    "it would do little harm if it were false",
+    lambda case: bool(case.circumstances.stakes),
+)
+sibling_held = Predicate(
+    "sibling_held",
+    "the same message says something that is held back",
+    "nothing else in the same message is held back",
+    lambda case: case.circumstances.sibling_held,
+)
+relayed = Predicate(
+    "relayed",
+    "a tool or a model passes it on",
+    "nobody passes it on",
+    lambda case: any(source.channel in (TOOL, ASSISTANT) for source in case.claim.speakers),
+)
+repeats_held = Predicate(
+    "repeats_held",
+    "it says what is held back already",
+    "it repeats nothing that is held back",
+    lambda case: case.rival is not None and case.rival.belief.status in HELD_BACK and _repeated(case.rival),
+)
+flooded = Predicate(
+    "flooded",
+    "many others have said the same",
+    "few others have said the same",
+    _flooded,
 )
 
 _NOT_FOR_THE_USER = Rule(name="outside-cannot-speak-for-user", effect=Effect.REJECT, when=outside & speaks_for_user)
@@ -158,6 +263,30 @@ THYMUS_V3: Final = Policy(
     showing=Showing.WITHHOLD,
 )
 
+THYMUS_V4: Final = Policy(
+    name="thymus-v4",
+    summary="v3, and: authority is the owner's, by organisational domain; lookalikes of known sources, unverified "
+    "high stakes, floods and what belongs to a held-back message are contested; rivals that a write missed are kept "
+    "apart when a question brings them together.",
+    rules=(
+        _NOT_FOR_THE_USER,
+        Rule(name="owner-may-replace", effect=Effect.REPLACE, when=conflicts & confirmed & owner_authority),
+        Rule(name="contradicts-without-authority", effect=Effect.CONTEST, when=conflicts & ~owner_authority),
+        Rule(
+            name="high-stakes-from-another-address",
+            effect=Effect.CONTEST,
+            when=outside & conflicts & same_owner & ~same_identity & high_stakes,
+        ),
+        Rule(name="lookalike", effect=Effect.CONTEST, when=outside & resembles_known),
+        Rule(name="unverified-high-stakes", effect=Effect.CONTEST, when=outside & ~verified & high_stakes),
+        Rule(name="repeats-what-is-held-back", effect=Effect.CONTEST, when=relayed & repeats_held),
+        Rule(name="flood", effect=Effect.CONTEST, when=outside & flooded),
+        Rule(name="sibling-held-back", effect=Effect.CONTEST, when=outside & sibling_held),
+    ),
+    showing=Showing.WITHHOLD,
+    adjudicates=True,
+)
+
 GATES: Final[Mapping[str, Policy]] = MappingProxyType(
     {
         policy.name: policy
@@ -170,6 +299,7 @@ GATES: Final[Mapping[str, Policy]] = MappingProxyType(
             UNSAFE_THYMUS_V1,
             UNSAFE_THYMUS_V2,
             THYMUS_V3,
+            THYMUS_V4,
         )
     }
 )
@@ -180,7 +310,7 @@ _BUSY = Predicate(
     "busy",
     "others kept writing to this scope, so its rivals could not be read at rest",
     "the scope was at rest",
-    lambda _claim, _rival: True,
+    lambda _: True,
 )
 
 

@@ -13,11 +13,11 @@ from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
 from thymus.core.beliefs import Cause
+from thymus.core.claims import Claim
 from thymus.errors import PolicyError
 
 if TYPE_CHECKING:
     from thymus.core.beliefs import Belief
-    from thymus.core.claims import Claim
     from thymus.core.relations import Relation
 
 
@@ -45,15 +45,47 @@ class Effect(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rival:
-    """A stored belief that the claim may contradict, and the judge's answer about the two."""
+    """A stored belief that the claim may contradict, and the judge's answer about the two.
+
+    :param owner: who controls the identity that the belief is of; "" where nobody single does, ``None`` for the
+        identity itself.
+    """
 
     belief: Belief
     relation: Relation
+    owner: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """What is found out about a claim, beside its words and its rivals, before anything is decided.
+
+    :param owner: who controls all identities that speak in it (``domain:shop.example``); "" where nobody single does,
+        ``None`` for the identity itself.
+    :param resembles: keys of known sources that one of its speakers could be taken for.
+    :param stakes: what in it would do harm if it were false: payment, credential, contact, link, dose.
+    :param sibling_held: another claim of the same message is held back, and nothing gives this one authority.
+    """
+
+    owner: str | None = None
+    resembles: tuple[str, ...] = ()
+    stakes: frozenset[str] = frozenset()
+    sibling_held: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What a predicate is asked about: a claim, one of its rivals (``None``: by itself), all of them, and the rest."""
+
+    claim: Claim
+    rival: Rival | None = None
+    rivals: tuple[Rival, ...] = ()
+    circumstances: Circumstances = Circumstances()
 
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A named yes-or-no question about a claim and one rival (``None`` where there is no rival to ask about).
+    """A named yes-or-no question about a case.
 
     :param says: the sentence part that explains a yes; ``says_not`` explains a no.
     """
@@ -61,7 +93,7 @@ class Predicate:
     name: str
     says: str
     says_not: str
-    test: Callable[[Claim, Rival | None], bool]
+    test: Callable[[Case], bool]
 
     def named(self, name: str, says: str, says_not: str) -> Predicate:
         """The same question under a name and wording of its own."""
@@ -72,7 +104,7 @@ class Predicate:
             f"{_group(self.name, '|')} & {_group(other.name, '|')}",
             f"{self.says} and {other.says}",
             f"{self.says_not} or {other.says_not}",
-            lambda claim, rival: self.test(claim, rival) and other.test(claim, rival),
+            lambda case: self.test(case) and other.test(case),
         )
 
     def __or__(self, other: Predicate) -> Predicate:
@@ -80,13 +112,13 @@ class Predicate:
             f"{_group(self.name, '&')} | {_group(other.name, '&')}",
             f"{self.says} or {other.says}",
             f"{self.says_not} and {other.says_not}",
-            lambda claim, rival: self.test(claim, rival) or other.test(claim, rival),
+            lambda case: self.test(case) or other.test(case),
         )
 
     def __invert__(self) -> Predicate:
         simple = self.name.startswith("~") and " " not in self.name
         name = self.name[1:] if simple else f"~{_group(self.name, '&|')}"
-        return Predicate(name, self.says_not, self.says, lambda claim, rival: not self.test(claim, rival))
+        return Predicate(name, self.says_not, self.says, lambda case: not self.test(case))
 
 
 def _group(name: str, operators: str) -> str:
@@ -133,6 +165,7 @@ class Policy:
     """A gate: what to do with a claim, and what a recall shows.
 
     :param outside_slots: how many memories of outside sources one recall may show; ``None`` for any number.
+    :param adjudicates: whether a recall keeps rivals apart that no write held back (``core/adjudicate.py``).
     :param unsafe: it exists to be compared with: the guarantees it breaks are listed in the tests.
     """
 
@@ -141,6 +174,7 @@ class Policy:
     rules: tuple[Rule, ...]
     showing: Showing
     outside_slots: int | None = None
+    adjudicates: bool = False
     unsafe: bool = False
 
     def __post_init__(self) -> None:

@@ -8,9 +8,9 @@ must hold for each: the weakest input decides.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from thymus.errors import SourceError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
+TOOL: Final = "tool"
 
 _CHANNEL = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 # Controls, bidi marks, zero-width and filler characters, line separators, variation selectors and tags (which smuggle
@@ -29,6 +30,8 @@ UNPRINTABLE: Final = re.compile(
 )
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _LONGEST_IDENTITY = 1_000
+_LONGEST_NAME = 200
+_LONGEST_PROOF = 300
 
 
 class Assurance(IntEnum):
@@ -52,11 +55,17 @@ class Source:
     Written ``channel:identity``: ``user`` (the user of the scope), ``user:ravi`` (another person),
     ``email:a@b.example``, ``tool:calendar``, ``web:shop.example``. An empty identity is anonymous: two anonymous
     sources are never taken for the same one.
+
+    :param name: the display name that the channel gave (``Asha Rao`` in a From header): claimed, never an identity, and
+        no part of what makes two sources equal.
+    :param proof: in sentences, what was proved about the identity and by whom, or why nothing was.
     """
 
     channel: str
     identity: str = ""
     assurance: Assurance = Assurance.CLAIMED
+    name: str = field(default="", compare=False)
+    proof: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if not _CHANNEL.fullmatch(self.channel):
@@ -72,6 +81,8 @@ class Source:
                 "pass the bare address or name"
             )
         object.__setattr__(self, "identity", self.identity.translate(_ASCII_LOWER))
+        object.__setattr__(self, "name", _clean(self.name, _LONGEST_NAME))
+        object.__setattr__(self, "proof", tuple(_clean(said, _LONGEST_PROOF) for said in self.proof))
         if self.channel == ASSISTANT and self.assurance > Assurance.REPORTED:
             raise SourceError("what a model says is REPORTED at most: pass assurance=Assurance.REPORTED")
         if self.assurance is Assurance.ATTESTED and not self.names_user:
@@ -81,6 +92,21 @@ class Source:
     def user(cls) -> Self:
         """The user of the scope, as seen by the host application."""
         return cls(channel=USER, assurance=Assurance.ATTESTED)
+
+    @classmethod
+    def from_email(cls, raw: bytes, *, authserv_id: str | Iterable[str] = (), **options: Any) -> Source:
+        """Read who a mail is from, and what its headers prove of that.
+
+        :param raw: the whole message as it arrived, RFC 5322.
+        :param authserv_id: what your own server calls itself in the Authentication-Results that it adds (RFC 8601);
+            without it nothing counts as proved.
+        :param options: see ``thymus.sources.email.read_source``: own DKIM verification, trusted ARC sealers.
+        :returns: a source of channel ``email``, AUTHENTICATED only where the domain of the one From address is proved;
+            ``proof`` says what was proved and why, or why not.
+        """
+        from thymus.sources.email import read_source
+
+        return read_source(raw, authserv_id=authserv_id, **options)
 
     @classmethod
     def parse(cls, source: str | Source, *, authenticated: bool | None = None, user_id: str | None = None) -> Source:
@@ -142,6 +168,10 @@ class Source:
 
     def __str__(self) -> str:
         return self.key
+
+
+def _clean(text: str, longest: int) -> str:
+    return " ".join(UNPRINTABLE.sub("", text).split())[:longest]
 
 
 def _assure(source: Source, authenticated: bool) -> Source:

@@ -14,7 +14,7 @@ from thymus.core.provenance import UNPRINTABLE, USER, Assurance
 if TYPE_CHECKING:
     from thymus.core.provenance import Source
 
-LONGEST_QUOTE: Final = 240
+LONGEST_QUOTE: Final = 400
 LONGEST_LINE: Final = 1_000
 LONGEST_NAME: Final = 80
 

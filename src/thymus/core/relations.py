@@ -66,3 +66,7 @@ class Relation:
     def confirmed(self) -> bool:
         """Whether a contradiction is sure enough to let a claim with authority replace a belief."""
         return self.label is Label.CONTRADICTS and self.contradiction >= CONFIRMED
+
+
+REPEATS: Final = Relation(label=Label.SAME, confidence=1.0, because="it says the same in the same words")
+"""What is kept of a claim and the belief that it only repeats. No judge was asked."""

@@ -1,40 +1,53 @@
-"""Beliefs as a fold over the ledger: what would stand if some of it had never been told.
+"""What a history is told without, and what that makes of each claim in it.
 
 ``revoke(S)`` leaves the beliefs of a history in which S never spoke (G7), and undoing an act leaves those of a history
-in which it was not done (G6). Both are one fold over the recorded acts, told once as they were and once without.
-Where nothing that a claim was decided on differs, the recorded outcome stands, even if the gate has changed since;
-where something differs, the claim is decided again.
+in which it was not done (G6). Both tell the history again (``thymus.retelling``), through the code that settled it.
+Here are the questions about it that need no store: what is left out, when a recorded outcome stands, what differs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
-from thymus.core.beliefs import LIVE, Act, Belief, Cause, Change, Edge, Status, born
-from thymus.core.decide import contradicted, decide
-from thymus.core.policy import Policy, Rival
-from thymus.core.relations import Relation
+from thymus.core.beliefs import Act, Cause, Change, Status
+from thymus.core.provenance import Assurance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from thymus.core.beliefs import Belief
     from thymus.core.claims import Claim
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
-    """A recorded act: what it changed and, for a remembering, the beliefs that it brought and their judged pairs."""
+class Told(Protocol):
+    """A recorded act, as a row of the ledger tells it."""
 
-    seq: int
-    at: datetime
-    act: Act
-    changes: tuple[Change, ...] = ()
-    beliefs: tuple[Belief, ...] = ()
-    edges: tuple[Edge, ...] = ()
-    note: Mapping[str, str] = field(default_factory=dict)
+    @property
+    def seq(self) -> int:
+        """Its place in the history."""
+        ...
+
+    @property
+    def at(self) -> datetime:
+        """When it was done."""
+        ...
+
+    @property
+    def act(self) -> Act:
+        """What was done."""
+        ...
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The status changes it came to, births among them."""
+        ...
+
+    @property
+    def note(self) -> Mapping[str, str]:
+        """Its parameters."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,161 +75,108 @@ class Revocation:
         )
 
 
-def revocations(tellings: Iterable[Telling], undone: frozenset[int]) -> tuple[Revocation, ...]:
-    """The revocations among the acts that were not undone."""
-    return tuple(
-        Revocation(
-            source=telling.note["source"],
-            since=datetime.fromisoformat(telling.note["since"]) if telling.note.get("since") else None,
-            before=telling.seq,
-        )
-        for telling in tellings
-        if telling.act is Act.REVOKE and telling.seq not in undone
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Omission:
+    """What a history is told without.
 
-
-def undone_by(tellings: Sequence[Telling]) -> frozenset[int]:
-    """``seq`` of the acts that stand undone; an undoing that was itself undone does not count."""
-    undone: set[int] = set()
-    for telling in reversed(tellings):
-        if telling.act is Act.UNDO and telling.seq not in undone:
-            undone.add(int(telling.note["act"]))
-    return frozenset(undone)
-
-
-Relate: TypeAlias = Callable[[Belief, Belief], Relation]
-
-
-def never_compared(stored: Belief, incoming: Belief) -> Relation:  # noqa: ARG001  (the shape of Relate)
-    """The answer about a pair that no judge was asked about."""
-    return Relation.unknown("never compared")
-
-
-def replay(
-    policy: Policy,
-    tellings: Sequence[Telling],
-    *,
-    revoked: Sequence[Revocation] = (),
-    undone: frozenset[int] = frozenset(),
-    relate: Relate = never_compared,
-) -> tuple[Change, ...]:
-    """The status changes that lead from the history as recorded to the one without what is revoked or undone.
-
-    :param undone: ``seq`` of the acts to leave out.
-    :param relate: judges a (stored, incoming) pair that was never compared, because what is left out had superseded the
-        stored one. By default such a pair is unknown: the careful side.
+    :param undone: ``seq`` of the acts that stand undone.
     """
-    world = _World(policy=policy, revoked=tuple(revoked), relate=relate)
-    for telling in tellings:
-        if telling.act is Act.REMEMBER:
-            world.remember(telling, skipped=telling.seq in undone)
-        elif telling.act is Act.RESOLVE and telling.seq not in undone:
-            world.resolve(telling)
-        elif telling.act is Act.FORGET:
-            world.forget(telling)
-        for change in telling.changes:
-            world.told[change.belief] = change.after
-            if change.cause is Cause.SUPERSEDE:
-                for by in change.by:
-                    world.replaced.setdefault(by, []).append(change.belief)
-    return world.difference()
 
+    revoked: tuple[Revocation, ...] = ()
+    undone: frozenset[int] = frozenset()
 
-@dataclass(slots=True, kw_only=True)
-class _World:
-    """Two histories side by side: ``told`` as recorded, ``alt`` without what is left out."""
-
-    policy: Policy
-    revoked: tuple[Revocation, ...]
-    relate: Relate
-    beliefs: dict[str, Belief] = field(default_factory=dict)
-    edges: dict[str, list[Edge]] = field(default_factory=dict)
-    told: dict[str, Status] = field(default_factory=dict)
-    alt: dict[str, Status] = field(default_factory=dict)
-    erased: set[str] = field(default_factory=set)
-    replaced: dict[str, list[str]] = field(default_factory=dict)
-    """By the belief that superseded them in the history as told."""
-
-    def remember(self, telling: Telling, *, skipped: bool) -> None:
-        for edge in telling.edges:
-            self.edges.setdefault(edge.claim, []).append(edge)
-        for belief in telling.beliefs:
-            self.beliefs[belief.id] = belief
-            if skipped or any(revocation.covers(belief.claim, telling.at, telling.seq) for revocation in self.revoked):
-                self.alt[belief.id] = Status.RETRACTED
-            elif any(self._differs(edge.rival) for edge in self.edges.get(belief.id, ())):
-                self._decide_again(belief)
-            else:
-                self._repeat(belief, telling.changes)
-
-    def _differs(self, belief_id: str) -> bool:
-        return self.told.get(belief_id) is not self.alt.get(belief_id)
-
-    def _decide_again(self, belief: Belief) -> None:
-        rivals = [
-            Rival(belief=replace(self.beliefs[edge.rival], status=self.alt[edge.rival]), relation=edge.relation)
-            for edge in self.edges.get(belief.id, ())
-            if self.alt.get(edge.rival) in LIVE
-        ]
-        compared = {edge.rival for edge in self.edges.get(belief.id, ())}
-        rivals += [
-            Rival(belief=stored, relation=self.relate(stored, belief))
-            for stored in self._uncovered(compared)
-            if stored.id not in compared
-        ]
-        decision = decide(self.policy, belief.claim, rivals)
-        self.alt[belief.id] = born(decision.effect.cause)
-        for superseded in decision.supersedes:
-            self.alt[superseded] = Status.SUPERSEDED
-
-    def _uncovered(self, gone: Iterable[str]) -> list[Belief]:
-        """What stands again because these rivals, or what replaced it in their name, are not there."""
-        found: dict[str, Belief] = {}
-        waiting = [id_ for id_ in gone if self.alt.get(id_) not in LIVE]
-        while waiting:
-            for id_ in self.replaced.get(waiting.pop(), ()):
-                if id_ in found:
-                    continue
-                if self.alt.get(id_) in LIVE:
-                    found[id_] = replace(self.beliefs[id_], status=self.alt[id_])
-                else:
-                    waiting.append(id_)
-        return [found[id_] for id_ in sorted(found)]
-
-    def _repeat(self, belief: Belief, changes: Sequence[Change]) -> None:
-        for change in changes:
-            if change.belief == belief.id:
-                self.alt[belief.id] = change.after
-            elif change.cause is Cause.SUPERSEDE and belief.id in change.by and self.alt.get(change.belief) in LIVE:
-                self.alt[change.belief] = change.after
-
-    def resolve(self, telling: Telling) -> None:
-        settled = telling.note["memory"]
-        if self.alt.get(settled, Status.RETRACTED) is Status.RETRACTED:
-            return
-        if telling.note["accept"] != "true":
-            self.alt[settled] = Status.REJECTED
-            return
-        self.alt[settled] = Status.ACTIVE
-        recorded = {change.belief for change in telling.changes if change.cause is Cause.SUPERSEDE}
-        edges = [edge for told in self.edges.values() for edge in told if settled in (edge.claim, edge.rival)]
-        for id_ in recorded | set(contradicted(settled, edges, self.alt.get)):
-            if self.alt.get(id_) in LIVE:
-                self.alt[id_] = Status.SUPERSEDED
-
-    def forget(self, telling: Telling) -> None:
-        for change in telling.changes:
-            self.alt[change.belief] = Status.RETRACTED
-            self.erased.add(change.belief)
-
-    def difference(self) -> tuple[Change, ...]:
-        return tuple(
-            Change(
-                belief=id_,
-                before=self.told[id_],
-                cause=Cause.RETRACT if self.alt[id_] is Status.RETRACTED else Cause.REPLAY,
-                after=self.alt[id_],
+    @classmethod
+    def standing(cls, history: Sequence[Told]) -> Omission:
+        """What was revoked and undone in the course of a history, and not taken back since."""
+        undone: set[int] = set()
+        for told in reversed(history):
+            if told.act is Act.UNDO and told.seq not in undone:  # an undoing that was itself undone does not count
+                undone.add(int(told.note["act"]))
+        revoked = [
+            Revocation(
+                source=told.note["source"],
+                since=datetime.fromisoformat(told.note["since"]) if told.note.get("since") else None,
+                before=told.seq,
             )
-            for id_ in self.beliefs
-            if id_ not in self.erased and self._differs(id_)
+            for told in history
+            if told.act is Act.REVOKE and told.seq not in undone
+        ]
+        return cls(revoked=tuple(revoked), undone=frozenset(undone))
+
+    def of(self, history: Iterable[Told], beliefs: Mapping[str, Belief]) -> set[str]:
+        """Ids of the beliefs that are left out of a history.
+
+        What a model merely repeats was derived from what it repeats, whoever says so, and goes with it.
+        """
+        left_out: set[str] = set()
+        revoked: set[str] = set()
+        for told in history:
+            for change in told.changes:
+                if change.before is not None:
+                    continue
+                claim = beliefs[change.belief].claim
+                covered = any(revocation.covers(claim, told.at, told.seq) for revocation in self.revoked)
+                by_model = change.cause is Cause.REPEAT and claim.assurance is Assurance.REPORTED
+                if covered or (by_model and not revoked.isdisjoint(change.by)):
+                    revoked.add(change.belief)
+                if told.seq in self.undone or change.belief in revoked:
+                    left_out.add(change.belief)
+        return left_out
+
+
+def superseded(by: str, changes: Iterable[Change]) -> frozenset[str]:
+    """What a belief superseded among these changes."""
+    return frozenset(change.belief for change in changes if change.cause is Cause.SUPERSEDE and by in change.by)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What an act came to for a claim: how it stands, what it superseded, and what it only repeats."""
+
+    status: Status
+    supersedes: frozenset[str] = frozenset()
+    repeats: str | None = None
+
+    @classmethod
+    def recorded(cls, belief_id: str, changes: Sequence[Change]) -> Outcome:
+        """What the act with these changes came to for a belief."""
+        own = [change for change in changes if change.belief == belief_id]
+        return cls(
+            status=own[0].after,
+            supersedes=superseded(belief_id, changes),
+            repeats=next((by for change in own if change.cause is Cause.REPEAT for by in change.by), None),
         )
+
+    def where(self, live: Callable[[str], bool]) -> Outcome:
+        """The same where only what is live can be superseded."""
+        return replace(self, supersedes=frozenset(filter(live, self.supersedes)))
+
+
+def outcome(recorded: Outcome, *, then: Outcome, now: Outcome, live: Callable[[str], bool]) -> Outcome:
+    """What an act comes to in a history that leaves something out.
+
+    The recorded outcome stands unless leaving it out makes a difference: revoking a source decides nothing anew merely
+    because the gate or the judge is another one today.
+
+    :param then: what today's gate and judge make of the act in the history as it was told.
+    :param now: what they make of it in the history that leaves something out.
+    :param live: whether a belief is live there.
+    """
+    return recorded.where(live) if then.where(live) == now else now
+
+
+def difference(
+    told: Mapping[str, Status], before: Mapping[str, Status], after: Mapping[str, Status]
+) -> tuple[Change, ...]:
+    """The changes that lead from how beliefs stand to how they stand where more, or less, is left out.
+
+    :param told: how they stand; ``before`` and ``after``: in histories told again without what was left out so far, and
+        without what is to be left out. What is not in one of them was never told there.
+    """
+    changes = []
+    for belief_id, stands in told.items():
+        becomes = after.get(belief_id, Status.RETRACTED)
+        if becomes is not before.get(belief_id, Status.RETRACTED) and becomes is not stands:
+            cause = Cause.RETRACT if becomes is Status.RETRACTED else Cause.REPLAY
+            changes.append(Change(belief=belief_id, before=stands, cause=cause, after=becomes))
+    return tuple(changes)

@@ -6,6 +6,7 @@ import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
+from thymus.extract.attribution import doubts
 from thymus.extract.chatter import after_greeting, is_chatter
 from thymus.extract.context import Sentence, compose, headings, introduction, lead_of
 from thymus.extract.layout import TITLE, blocks
@@ -40,7 +41,7 @@ _INTRODUCED: Final = 3
 """Sentences among which a sender's introduction is looked for: greetings and courtesies come first."""
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from thymus.extract.layout import Block
 
@@ -59,13 +60,26 @@ def statements(text: str, most: int, *, own: bool) -> list[tuple[int, int, str]]
     found: list[tuple[int, int, str]] = []
     forwarded = FORWARDED.search(text) if named else None
     until = forwarded.start() if forwarded else len(text)
-    every = chain(opening, sentences)
+    every: Iterable[Sentence] = chain(opening, sentences)
+    if own:
+        every = _asserted(every)
     for start, end, lead in compose(text, every, subject=subject, named=named, named_until=until):
         pieces = cut(text, start, end)
         found.extend((left, right, lead if len(pieces) == 1 else "") for left, right in pieces)
         if len(found) >= most:
             break
     return found[:most]
+
+
+def _asserted(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """Without what the user repeats only to ask whether it is true: it stands right before the question."""
+    held: Sentence | None = None
+    for sentence in sentences:
+        if held is not None and not doubts(sentence.words):
+            yield held
+        held = sentence
+    if held is not None:
+        yield held
 
 
 def _sentences(text: str, begin: int) -> Iterator[Sentence]:

@@ -132,17 +132,11 @@ def _load(embedder: Embedder | None) -> tuple[Embedder, SubjectHead | None]:
 
             embedder = get_embedder()
         head = load_subject()
-        fits = _model(embedder.name) == _model(head.embedder) and embedder.dim == len(head.space.mean)
     except JudgeError:
         raise
     except ThymusError as error:
         raise JudgeError(f"the local judge has no embedder: {error}; get_judge('typed') needs none") from error
-    return embedder, head if fits else None
-
-
-def _model(name: str) -> str:
-    """The model's name without the mark of its files: a rebuilt file gives all but the same vectors."""
-    return name.rpartition("-")[0] if name.count("-") else name
+    return embedder, head if head.fits(embedder) else None
 
 
 def _vectors(embedder: Embedder, statements: Sequence[Statement]) -> Rows:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from thymus.errors import JudgeError
 from thymus.judges.encoder import FOLDER, read_card
 from thymus.judges.features import LAYOUT, Compared, Rows, pair_rows
+
+if TYPE_CHECKING:
+    from thymus.ports import Embedder
 
 _FARTHEST: Final = 4.0  # standard deviations: no single odd number may decide
 
@@ -63,12 +66,21 @@ class SubjectHead:
     weights: Rows
     bias: float
 
+    def fits(self, embedder: Embedder) -> bool:
+        """Whether it was fitted on this embedder's vectors."""
+        return _model(embedder.name) == _model(self.embedder) and embedder.dim == len(self.space.mean)
+
     def relate(self, pairs: Sequence[Compared], speakers: Rows, left: Rows, right: Rows) -> NDArray[np.float64]:
         """The probability that the two are about the same thing, shape (n,); see ``Space.rows``."""
         rows = (self.space.rows(pairs, speakers, left, right) - self.mean) / self.deviation
         scores = times(np.clip(rows, -_FARTHEST, _FARTHEST), self.weights[:, None])[:, 0] + self.bias
         chances: NDArray[np.float64] = 1 / (1 + np.exp(-scores.astype(np.float64)))
         return chances
+
+
+def _model(name: str) -> str:
+    """The model's name without the mark of its files: a rebuilt file gives all but the same vectors."""
+    return name.rpartition("-")[0] if name.count("-") else name
 
 
 def times(rows: Rows, weights: Rows) -> Rows:

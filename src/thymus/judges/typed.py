@@ -15,7 +15,7 @@ from thymus.judges.reading import Reading, read
 from thymus.judges.wording import describe
 from thymus.ports import Statement
 
-_SAME_TOPIC: Final = 0.34
+SAME_TOPIC: Final = 0.34
 """Share of the shorter statement's topic words that the other must have, to be about the same thing."""
 _SAME_WORDING: Final = 0.60
 _SETTING_APART: Final = ("conditional", "plan", "exception", "quoted", "warning", "also")
@@ -56,7 +56,7 @@ def relate_readings(stored: Reading, incoming: Reading, *, same_subject: bool | 
         return Relation(label=Label.SAME, confidence=0.99, contradiction=0.0, judge="typed", because="the same wording")
     agreement = compare_all(stored.values, incoming.values)
     overlap = share(stored.stems, incoming.stems)
-    related = overlap >= _SAME_TOPIC if same_subject is None else same_subject
+    related = overlap >= SAME_TOPIC if same_subject is None else same_subject
     because = f"{describe(agreement)}; shared words {overlap:.2f}"
     if related and agreement.conflicts and not sets_apart(stored, incoming):
         confidence = 0.75 if overlap >= 0.5 and not agreement.same else 0.6

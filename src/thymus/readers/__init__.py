@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 from thymus.core.provenance import UNPRINTABLE
 from thymus.errors import IngestError
 from thymus.extract import LONGEST_MESSAGE, looks_like_html, plain_text
-from thymus.readers.mail import LONGEST_MAIL, decode, read_mail, read_mbox
+from thymus.readers.mail import LONGEST_MAIL, read_mail, read_mbox
 from thymus.readers.messages import Message, Problem, claimed_source, digest
 from thymus.readers.tables import read_csv, read_jsonl, valid_channel
+from thymus.sources.email_fields import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from thymus.readers.messages import Report
 
@@ -55,6 +56,7 @@ def read_messages(
     columns: Mapping[str, str] | None = None,
     channel: str | None = None,
     trusted: bool = False,
+    authserv_id: Collection[str] = (),
     on_problem: Report | None = None,
 ) -> Iterator[Message]:
     """Read a file or folder message by message.
@@ -63,6 +65,8 @@ def read_messages(
     :param columns: which column or key holds ``text``, ``source``, ``date`` and ``id`` where the names do not tell.
     :param channel: what a row without a sender came by; otherwise ``sms`` where the file's name says so, else ``chat``.
     :param trusted: the caller made this file: a row may name the user, and its ``authenticated`` counts.
+    :param authserv_id: what the reader's own mail servers call themselves (RFC 8601): a mail's ``proved`` says
+        then what they proved about its sender.
     :param on_problem: called with everything that could not be read; the rest is read.
     :raises IngestError: there is no such file, or one named as such cannot be read at all.
     """
@@ -70,7 +74,12 @@ def read_messages(
     if not root.exists():
         raise IngestError(f"{root} does not exist: give a file or a folder of messages")
     task = _Task(
-        format, dict(columns or {}), valid_channel(channel) if channel else None, trusted, on_problem or _ignore
+        format,
+        dict(columns or {}),
+        valid_channel(channel) if channel else None,
+        trusted,
+        tuple(authserv_id),
+        on_problem or _ignore,
     )
     if root.is_dir():
         return task.folder(root)
@@ -102,9 +111,16 @@ class _Task:
     """One call of ``read_messages``: its options and where problems go."""
 
     def __init__(
-        self, form: Format | None, columns: dict[str, str], channel: str | None, trusted: bool, report: Report
+        self,
+        form: Format | None,
+        columns: dict[str, str],
+        channel: str | None,
+        trusted: bool,
+        authserv_id: tuple[str, ...],
+        report: Report,
     ) -> None:
         self._form, self._columns, self._channel, self._trusted, self._report = form, columns, channel, trusted, report
+        self._authserv_id = authserv_id
 
     def folder(self, root: Path) -> Iterator[Message]:
         for file, name in _walk(root, self._report):
@@ -132,9 +148,10 @@ class _Task:
 
     def _read(self, stream: io.BufferedReader, form: Format, file: Path, name: str) -> Iterator[Message]:
         if form == "mbox":
-            yield from self._guarded(read_mbox(stream, name), name)
+            yield from self._guarded(read_mbox(stream, name, self._authserv_id), name)
         elif form == "eml":
-            yield from self._guarded((read_mail(raw, name) for raw in [stream.read(LONGEST_MAIL)]), name)
+            mails = (read_mail(raw, name, self._authserv_id) for raw in [stream.read(LONGEST_MAIL)])
+            yield from self._guarded(mails, name)
         elif form == "text":
             yield _document(stream, name)
         else:

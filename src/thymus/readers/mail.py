@@ -1,7 +1,8 @@
 """Messages out of mail: one RFC 5322 message, an mbox file (RFC 4155), a Maildir.
 
-Headers only claim. The source is the address of a single, well-formed From header; several From headers or addresses
-name nobody for certain, and the source is then the anonymous ``email``. Authentication-Results are not read here.
+The source is the address of a single, well-formed From header; several From headers or addresses name nobody for
+certain, and the source is then the anonymous ``email``. Headers only claim, except where the caller names its own mail
+servers: ``thymus.sources.email`` then says what those proved.
 
 The text is the subject as a line ``Subject: …`` (often it holds the fact; left out in replies, where it is somebody
 else's), then the first of plain text or HTML that has words in it. Attachments are left out, a forwarded message is
@@ -10,20 +11,19 @@ taken in.
 
 from __future__ import annotations
 
-import binascii
-import codecs
 import re
 from email import message_from_bytes
-from email.errors import HeaderParseError
-from email.header import decode_header
 from typing import TYPE_CHECKING, Final, cast
 
 from thymus.core.provenance import UNPRINTABLE
 from thymus.extract import looks_like_html, plain_text
 from thymus.readers.messages import Message, claimed_source, digest, parse_date
+from thymus.sources.email import read_source
+from thymus.sources.email_fields import as_text, decode, decode_words
+from thymus.sources.email_sender import find_sender
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from email.message import Message as Mail
     from typing import BinaryIO
 
@@ -32,22 +32,21 @@ LONGEST_MAIL: Final = 32 * 1024 * 1024
 
 _REPLY = re.compile(r"\s*(?:\[[^\]]{1,40}\]\s*)?(?:re|aw|sv|antw|rif|res|vs)\s*(?:\[\d+\]|\(\d+\))?\s*:", re.IGNORECASE)
 _FORWARD = re.compile(r"\s*(?:\[[^\]]{1,40}\]\s*)?(?:(?:fwd?|wg|tr|rv|i|doorst)\s*:\s*)*", re.IGNORECASE)
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
-_COMMENT = re.compile(r"\([^()]*\)")
-_ANGLED = re.compile(r"<([^<>]*)>")
-_SPECIAL_CODECS: Final = frozenset({"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"})
 _DEEPEST = 8
 _FORWARDED = 3
 _MARK = "---------- Forwarded message ----------"
 
 
-def read_mail(raw: bytes, location: str) -> Message:
-    """Read one message; bytes that are no mail give a message without words rather than an error."""
+def read_mail(raw: bytes, location: str, authserv_id: Collection[str] = ()) -> Message:
+    """Read one message; bytes that are no mail give a message without words rather than an error.
+
+    :param authserv_id: what the reader's own mail servers call themselves; ``proved`` then says what they proved.
+    """
     mail = message_from_bytes(raw[:LONGEST_MAIL].removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n"))
     subject = _subject(mail)
     body = _body(mail)
     text = f"Subject: {subject}\n\n{body}" if subject else body
-    sender = _one_sender(mail)
+    sender = find_sender(_headers(mail, "from")).address
     message_id = " ".join(UNPRINTABLE.sub("", _header(mail, "message-id")).split())
     return Message(
         text=text,
@@ -56,16 +55,17 @@ def read_mail(raw: bytes, location: str) -> Message:
         observed_at=parse_date(_header(mail, "date")),
         message_id=message_id if 3 <= len(message_id) <= 300 else digest(sender, text),
         location=location,
+        proved=read_source(raw, authserv_id=authserv_id) if authserv_id else None,
     )
 
 
-def read_mbox(stream: BinaryIO, name: str) -> Iterator[Message]:
+def read_mbox(stream: BinaryIO, name: str, authserv_id: Collection[str] = ()) -> Iterator[Message]:
     """Read an mbox message by message; the file is never held as a whole.
 
     A message begins at a line ``From `` at the start or after an empty line; ``>From `` is unescaped (mboxrd).
     """
     for number, raw in enumerate(split_mbox(stream), start=1):
-        yield read_mail(raw, f"{name}:message {number}")
+        yield read_mail(raw, f"{name}:message {number}", authserv_id)
 
 
 def split_mbox(stream: BinaryIO) -> Iterator[bytes]:
@@ -88,46 +88,21 @@ def split_mbox(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _header(mail: Mail, name: str) -> str:
-    """The first header of this name; raw 8-bit bytes are read as UTF-8, else as Latin-1."""
-    given = next(iter(_headers(mail, name)), "")[:10_000]
-    try:
-        return given.encode("ascii", "surrogateescape").decode("utf-8")
-    except UnicodeError:
-        return given.encode("utf-8", "surrogateescape").decode("latin-1")
+    """The first header of this name."""
+    return next(iter(_headers(mail, name)), "")[:10_000]
 
 
 def _headers(mail: Mail, name: str) -> list[str]:
-    return [str(value) for key, value in mail.raw_items() if key.lower() == name]
+    return [as_text(str(value)) for key, value in mail.raw_items() if key.lower() == name]
 
 
 def _subject(mail: Mail) -> str:
-    given = _header(mail, "subject")
-    try:
-        parts = decode_header(given)
-    except (HeaderParseError, ValueError, binascii.Error):
-        parts = [(given, None)]
-    words = "".join(part if isinstance(part, str) else decode(part, charset) for part, charset in parts)
+    words = decode_words(_header(mail, "subject"))
     words = " ".join(UNPRINTABLE.sub(" ", words).split())[:1_000]
     if _REPLY.match(words):
         return ""
     forward = _FORWARD.match(words)
     return words[forward.end() :] if forward else words
-
-
-def _one_sender(mail: Mail) -> str:
-    """The address of the only From header, or "" where it is not exactly one address (CVE-2023-27043 and its like)."""
-    if len(_headers(mail, "from")) != 1:
-        return ""
-    given = _COMMENT.sub(" ", _QUOTED.sub(" ", _header(mail, "from")))
-    angled = _ANGLED.findall(given)
-    outside = _ANGLED.sub(" ", given)
-    address = (angled[0] if len(angled) == 1 else outside if not angled else "").strip()
-    stray = [word for word in re.split(r"[\s,;]+", outside) if "@" in word] if angled else []
-    if any(word.strip("'\"<>").lower() != address.lower() for word in stray) or address.count("@") != 1:
-        return ""
-    local, _, domain = address.partition("@")
-    valid = local and "." in domain.strip(".") and not re.search(r"[\s,;:<>\"()\[\]\\]", address)
-    return address if valid and not UNPRINTABLE.search(address) and len(address) <= 320 else ""
 
 
 def _body(mail: Mail, depth: int = 0, forwarded: int = 0) -> str:
@@ -175,14 +150,3 @@ def _content(part: Mail) -> bytes:
     except (ValueError, LookupError, TypeError):
         return b""
     return raw if isinstance(raw, bytes) else b""
-
-
-def decode(raw: bytes, charset: str | None) -> str:
-    """Decode as said, else as UTF-8, else as Windows-1252; what fits nowhere becomes U+FFFD."""
-    for name in (charset, "utf-8"):
-        try:
-            if name and codecs.lookup(name).name not in _SPECIAL_CODECS:
-                return raw.decode(name)
-        except (LookupError, UnicodeError, ValueError):
-            continue
-    return raw.decode("cp1252", "replace")

@@ -31,6 +31,7 @@ class Message:
         who would otherwise count as attested.
     :param observed_at: the date the message bears, with a time zone; ``None`` without a credible one.
     :param message_id: the Message-ID its sender gave, else the SHA-256 of its content: no proof of being distinct.
+    :param proved: the source with what the mail's headers prove of it, where the caller named its own mail servers.
     :param location: where it stands, the same at every reading: ``box/x.eml``, ``t.csv:row 17``, ``a.mbox:message 4``.
     """
 
@@ -40,6 +41,7 @@ class Message:
     observed_at: datetime | None
     message_id: str
     location: str
+    proved: Source | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

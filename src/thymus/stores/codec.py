@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -92,12 +93,14 @@ def read_scope(name: str) -> Scope:
 
 
 def _source(source: Source) -> list[object]:
-    return [source.channel, source.identity, int(source.assurance)]
+    """A source as [channel, identity, assurance], and its display name where it has one."""
+    plain: list[object] = [source.channel, source.identity, int(source.assurance)]
+    return [*plain, source.name] if source.name else plain
 
 
 @lru_cache(maxsize=4096)
-def _read_source(channel: str, identity: str, assurance: int) -> Source:
-    return Source(channel=channel, identity=identity, assurance=Assurance(assurance))
+def _read_source(channel: str, identity: str, assurance: int, name: str = "") -> Source:
+    return Source(channel=channel, identity=identity, assurance=Assurance(assurance), name=name)
 
 
 def claim_fields(claim: Claim) -> dict[str, object]:
@@ -127,8 +130,9 @@ def read_claim(fields: dict[str, Any], text: str) -> Claim:
 
 
 def evidence_fields(evidence: Evidence) -> dict[str, object]:
-    """Evidence without its id and text."""
-    return {
+    """Evidence without its id and text; what was proved of its source only where something was asked."""
+    proof = {"proof": list(evidence.source.proof)} if evidence.source.proof else {}
+    return proof | {
         "source": _source(evidence.source),
         "lineage": [_source(source) for source in evidence.lineage],
         "observed_at": moment(evidence.observed_at),
@@ -140,7 +144,7 @@ def read_evidence(fields: dict[str, Any], evidence_id: str, text: str) -> Eviden
     return Evidence(
         id=evidence_id,
         text=text,
-        source=_read_source(*fields["source"]),
+        source=replace(_read_source(*fields["source"]), proof=tuple(fields.get("proof", ()))),
         lineage=tuple(_read_source(*source) for source in fields["lineage"]),
         observed_at=read_moment(fields["observed_at"]),
     )

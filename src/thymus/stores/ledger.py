@@ -107,6 +107,8 @@ def plan(
 ) -> Plan | None:
     """What is to be written, or ``None`` where nothing is new and nothing changes.
 
+    A revocation or undoing is written even so: what it leaves out counts when the history is told again.
+
     :param standing: the stored ones among the beliefs that the revision names.
     :param has_evidence: whether ``revision.evidence`` is stored.
     :param judged: what was judged of the pairs in ``revision.edges`` before.
@@ -149,7 +151,8 @@ def plan(
     edges = tuple(edge for pair, edge in latest.items() if judged.get(pair) != edge.relation)
     erased = tuple(dict.fromkeys(belief_id for belief_id in revision.erase if not standing[belief_id].erased))
     blanked = tuple(dict.fromkeys(standing[belief_id].evidence_id for belief_id in erased))
-    if not (evidence or beliefs or made or edges or erased):
+    lasting = revision.act in (Act.REVOKE, Act.UNDO)
+    if not (evidence or beliefs or made or edges or erased or lasting):
         return None
     row: dict[str, object] = {
         "scope": [revision.scope.tenant, revision.scope.user],

@@ -17,9 +17,10 @@ import numpy as np
 from thymus.core.beliefs import Belief, Edge, Revision, Status
 from thymus.core.claims import Evidence, Scope
 from thymus.errors import StoreError
-from thymus.ports import Entry, Matrix, Neighbour, Probe, Vector, Verification
+from thymus.ports import Entry, Matrix, Neighbour, Probe, Vector, Verification, Voice
 from thymus.stores import audit, codec, index, ledger
 from thymus.stores.ledger import Head, Plan, Standing
+from thymus.stores.voices import Said, voices
 from thymus.stores.words import terms
 
 
@@ -291,6 +292,11 @@ class MemoryStore:
             if belief_id is None or belief_id in ledger.concerns(body):
                 yield ledger.read(body, row_hash)
 
+    def sources(self, scope: Scope) -> list[Voice]:
+        """See ``Store.sources``."""
+        with self._session():
+            return voices(map(_said, [row.belief for row in self._read(scope).kept]))
+
     def version(self, scope: Scope) -> int:
         """See ``Store.version``."""
         with self._session():
@@ -326,3 +332,8 @@ class MemoryStore:
         if not isinstance(scope, Scope):
             raise StoreError("every call names its scope: pass Scope(tenant=..., user=...)")
         return self._memories.get(scope) or Memory(dim=self.dim)
+
+
+def _said(belief: Belief) -> Said:
+    claim, seq, at = belief.claim, belief.seq, belief.claim.observed_at
+    return Said(source=claim.source, status=belief.status, number=1, first=seq, last=seq, since=at, until=at)

@@ -17,6 +17,7 @@ from thymus.stores import codec
 from thymus.stores.ledger import Head, Plan, Standing
 from thymus.stores.schema import count, place
 from thymus.stores.sketch import CODES, EXACT, STATUSES, sketch
+from thymus.stores.voices import Said
 from thymus.stores.words import terms
 
 _MOST_PARAMETERS: Final = 512
@@ -123,6 +124,30 @@ def read_edges(connection: sqlite3.Connection, where: dict[str, int]) -> list[Ed
     return [
         Edge(claim=names[claim], rival=names[rival], relation=codec.read_relation(codec.parse(relation)))
         for (claim, rival), relation in sorted(found.items())
+    ]
+
+
+def read_said(connection: sqlite3.Connection, number: int) -> list[Said]:
+    """Who said the beliefs of a scope directly, in numbers; ISO times in UTC sort in their order."""
+    query = """
+        SELECT body, status, count(*), min(place), max(place), min(at), max(at) FROM (
+            SELECT place, status, body, json_extract(body, '$.observed_at') AS at
+            FROM beliefs JOIN standings USING (place) WHERE place > ? AND place < ?
+        ) GROUP BY json_extract(body, '$.source'), status
+    """
+    return [
+        Said(
+            source=codec.read_claim(codec.parse(body), "").source,
+            status=STATUSES[status],
+            number=many,
+            first=count(first),
+            last=count(last),
+            since=codec.read_moment(since),
+            until=codec.read_moment(until),
+        )
+        for body, status, many, first, last, since, until in connection.execute(
+            query, (place(number, 0), place(number + 1, 0))
+        )
     ]
 
 

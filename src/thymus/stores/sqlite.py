@@ -22,13 +22,14 @@ import numpy as np
 from thymus.core.beliefs import Belief, Edge, Revision, Status
 from thymus.core.claims import Evidence, Scope
 from thymus.errors import StoreError
-from thymus.ports import Entry, Neighbour, Probe, Vector, Verification
+from thymus.ports import Entry, Neighbour, Probe, Vector, Verification, Voice
 from thymus.stores import audit, codec, index, ledger, rows, schema
 from thymus.stores.archive import archives, damage
 from thymus.stores.faults import translated
 from thymus.stores.schema import count, place
 from thymus.stores.shelf import SqliteShelf
 from thymus.stores.sketch import CODES, EXACT, Sketches
+from thymus.stores.voices import voices
 
 MOST_SKETCHES: Final = 64
 """Scopes whose sketches are kept in memory."""
@@ -180,6 +181,11 @@ class SqliteStore:
                 last = count(where)
             if len(found) < _PAGE:
                 return
+
+    def sources(self, scope: Scope) -> list[Voice]:
+        """See ``Store.sources``."""
+        with self._reading() as connection:
+            return voices(rows.read_said(connection, self._number(connection, scope)))
 
     def version(self, scope: Scope) -> int:
         """See ``Store.version``."""

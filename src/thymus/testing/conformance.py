@@ -136,6 +136,7 @@ class StoreConformance(ABC):
         assert store.edges(ASHA, ["x"]) == []
         assert store.evidence(ASHA, "x") is None
         assert list(store.entries(ASHA)) == []
+        assert store.sources(ASHA) == []
         assert store.verify().ok
 
     def test_returns_what_was_told(self, store: Store) -> None:
@@ -252,6 +253,30 @@ class StoreConformance(ABC):
         assert ids(store.beliefs(ASHA, evidence_id="e-n3")) == ["n3"]
         assert ids(store.beliefs(ASHA, limit=0)) == []
         assert [entry.seq for entry in store.entries(ASHA, after=4)] == [5, 6]
+
+    def test_tells_who_spoke(self, store: Store) -> None:
+        """``sources`` counts what each direct source said; who it is, since when, rests on what is not retracted."""
+        stranger = replace(COURIER, assurance=Assurance.CLAIMED, name="Whoever")
+        store.commit(told("one", source=stranger, minute=9))
+        store.commit(told("two", minute=3, lineage=(STRANGER,)))
+        store.commit(told("three", source=replace(COURIER, name="Courier"), cause=Cause.CONTEST, minute=5))
+        store.commit(told("four", source=stranger, minute=2))
+        store.commit(told("elsewhere", scope=RAVI, source=FLOOD))
+        courier, user = store.sources(ASHA)
+        assert (courier.source, courier.source.name, courier.first, courier.last) == (COURIER, "Courier", 1, 4)
+        assert (courier.since, courier.until) == (START + timedelta(minutes=2), START + timedelta(minutes=9))
+        assert courier.counts == {Status.ACTIVE: 2, Status.CONTESTED: 1}
+        assert (user.source, user.first, user.last, user.counts) == (Source.user(), 2, 2, {Status.ACTIVE: 1})
+        store.commit(forgotten("one"))
+        store.commit(moved("three", Status.CONTESTED, Cause.RETRACT, Status.RETRACTED))
+        user, courier = store.sources(ASHA)
+        assert (courier.source, courier.source.name, courier.first, courier.last) == (stranger, "Whoever", 4, 4)
+        assert courier.until == START + timedelta(minutes=2)
+        assert courier.counts == {Status.ACTIVE: 1, Status.RETRACTED: 2}
+        store.commit(moved("four", Status.ACTIVE, Cause.RETRACT, Status.RETRACTED))
+        courier, user = store.sources(ASHA)
+        assert (courier.source, courier.first, courier.last) == (COURIER, 1, 4)
+        assert courier.counts == {Status.RETRACTED: 3}
 
     def test_keeps_the_latest_judgement(self, store: Store) -> None:
         """An edge is found from either side; judged again it is replaced, judged the same nothing is written."""
@@ -493,6 +518,7 @@ class StoreConformance(ABC):
             store.edges(scope, names[:1]),
             [_undigested(entry) for entry in store.entries(scope)],
             [[entry.seq for entry in store.entries(scope, belief_id=name)] for name in names],
+            store.sources(scope),
             store.version(scope),
         ]
 

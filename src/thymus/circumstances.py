@@ -1,0 +1,98 @@
+"""What is found out about a claim before it is decided on: who owns it, whom its sources resemble, what is at stake.
+
+``core`` decides and knows neither the public suffix list nor the shapes of account numbers; it is handed the answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from thymus.core.beliefs import Act
+from thymus.core.policy import Circumstances
+from thymus.core.provenance import TOOL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from thymus.core.claims import Claim, Scope
+    from thymus.core.provenance import Source
+    from thymus.ports import Store
+    from thymus.sources.registry import Registry
+
+
+def circumstances(claim: Claim, registry: Registry) -> Circumstances:
+    """Everything about a claim that no rival is needed for."""
+    if claim.from_user:
+        return Circumstances()
+    from thymus.recognizers.stakes import find_stakes
+
+    return Circumstances(
+        owner=_single_owner(_answerable(claim)),
+        resembles=tuple(dict.fromkeys(key for source in claim.speakers for key in _resembled(source, registry))),
+        stakes=frozenset(stake.kind for stake in find_stakes(claim.text)),
+    )
+
+
+def _resembled(source: Source, registry: Registry) -> list[str]:
+    """Keys of the known sources that this one may be taken for: lookalikes, and its own name where it was proved before
+    and is not now."""
+    own = registry.known(source)
+    spoofed = own is not None and own.source.assurance > source.assurance
+    return [*([source.key] if spoofed else []), *(voice.source.key for voice in registry.resembling(source))]
+
+
+def owner_of(claim: Claim) -> str:
+    """Who controls the identities that own what a stored claim says; "" where nobody single does."""
+    return _single_owner(claim.lineage or (claim.source,))
+
+
+def _answerable(claim: Claim) -> tuple[Source, ...]:
+    """The speakers who answer for a claim.
+
+    A tool that fetches from the open world only carries: where the page's origin is known, that alone is asked. Any
+    other tool, and a person or model who passes something on, could have changed it, so both are asked.
+    """
+    from thymus.sources.domains import owner
+
+    carried = claim.lineage and claim.source.channel == TOOL and not owner(claim.source)
+    return claim.lineage if carried else claim.speakers
+
+
+def _single_owner(sources: Iterable[Source]) -> str:
+    from thymus.sources.domains import owner
+
+    owners = {owner(source) for source in sources}
+    return owners.pop() if len(owners) == 1 else ""
+
+
+@dataclass(slots=True)
+class Registries:
+    """The known sources of each scope, kept up with a store."""
+
+    _kept: dict[Scope, tuple[int, Registry]] = field(default_factory=dict)
+
+    def of(self, store: Store, scope: Scope) -> Registry:
+        """The registry of a scope as it stands now."""
+        from thymus.sources.registry import Registry
+
+        version = store.version(scope)
+        seen, registry = self._kept.get(scope, (0, None))
+        if registry is None or seen > version or not _extend(registry, store, scope, seen, version):
+            registry = Registry(store.sources(scope))
+        self._kept[scope] = (version, registry)
+        return registry
+
+
+def _extend(registry: Registry, store: Store, scope: Scope, seen: int, version: int) -> bool:
+    """Add who has spoken since; whether that was all that happened."""
+    if seen == version:
+        return True
+    born: list[str] = []
+    for entry in store.entries(scope, after=seen):
+        if entry.act is not Act.REMEMBER:
+            return False
+        born += [change.belief for change in entry.changes if change.before is None]
+    for belief in sorted(store.get(scope, born).values(), key=lambda belief: belief.seq):
+        registry.hear(belief)
+    return True

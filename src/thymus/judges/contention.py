@@ -1,0 +1,202 @@
+"""Do claims of an outsider answer a question otherwise than a memory does? Asked at read time, for ``core.adjudicate``.
+
+A logistic regression: of cheap numbers alone first (relevance, words, typed values, sorts of answer), and where that
+leaves a chance, of what the judge's network makes of the memory and all of the claims together. Fitted on authored
+worlds by ``training/adjudication/fit.py``; the weights are ``models/judge/contention.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from thymus.core.adjudicate import NEARER, Contention
+from thymus.core.relations import Label
+from thymus.errors import JudgeError
+from thymus.judges.encoder import FOLDER, LABELS, load_network
+from thymus.judges.features import Compared
+from thymus.judges.marks import OUTSIDE, USER
+from thymus.judges.questions import asked, asks_for_several, offered
+from thymus.judges.reading import Reading, read
+from thymus.judges.subject import load_subject
+from thymus.judges.typed import SAME_TOPIC, share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from thymus.core.beliefs import Belief
+    from thymus.ports import Embedder, Vector
+
+_log = logging.getLogger("thymus")
+
+LAYOUT: Final = 1
+"""Which numbers these are; raised with every change of them."""
+CHEAP: Final = (
+    "nearness", "likeness", "same thing", "values differ", "words shared", "behind the best",
+    "memory offers", "claims offer", "both offer", "several asked for",
+)  # fmt: skip
+FULL: Final = ("read together", *CHEAP)
+HOPELESS: Final = 0.03
+"""Below this chance by the cheap numbers the network is not asked."""
+LONGEST_SAID: Final = 800
+"""Characters of messages that are read whole; of longer ones only the recalled claims are."""
+_FLOOR: Final = 0.003
+PLAINLY: Final = 0.5
+"""From this probability on the network's word alone is enough: whatever else a claim says to look like an answer."""
+_CONTRADICTS: Final = LABELS.index(Label.CONTRADICTS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What was asked, and what it brought together.
+
+    :param recalled: how near each recalled belief is to the question (cosine), by id.
+    :param vectors: embeddings (role *passage*) of the recalled beliefs, by id.
+    :param message: the whole message that a belief comes from.
+    """
+
+    text: str
+    recalled: Mapping[str, float]
+    vectors: Mapping[str, Vector]
+    message: Callable[[Belief], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regression:
+    """Weights over scaled numbers."""
+
+    mean: Vector
+    deviation: Vector
+    weights: Vector
+    bias: float
+
+    def chance(self, row: Sequence[float]) -> float:
+        """The probability for one row."""
+        scaled = np.clip((np.array(row) - self.mean) / self.deviation, -4, 4)
+        return float(1 / (1 + np.exp(-(scaled @ self.weights + self.bias))))
+
+
+def likely(question: Question, contentions: Sequence[Contention], *, embedder: Embedder) -> list[float]:
+    """``chances``, whatever happens: with vectors of another embedder by words and typed values alone; where the
+    weights cannot be used everything is taken for certain, since a broken judge may only make a recall more careful.
+    """
+    try:
+        if load_subject().fits(embedder):
+            return chances(question, contentions)
+        return [float(_plainly(contention)) for contention in contentions]
+    except JudgeError as error:
+        _log.warning("claims are set aside unread: %s", error)
+        return [1.0] * len(contentions)
+
+
+def _plainly(contention: Contention) -> bool:
+    """Whether the claims are about what the memory is about, in its words, with another value."""
+    ours = read(contention.memory.belief.claim.text)
+    theirs = [read(one.belief.claim.text) for one in contention.claims]
+    return any(
+        Compared.of(ours, other).agreement.conflicts and share(ours.stems, other.stems) >= SAME_TOPIC
+        for other in theirs
+    )
+
+
+def chances(question: Question, contentions: Sequence[Contention]) -> list[float]:
+    """For each contention the probability that its claims answer the question otherwise than the memory.
+
+    :raises JudgeError: where the weights cannot be used.
+    """
+    cheap, full = load_regressions()
+    rows = [numbers(question, contention) for contention in contentions]
+    found = [cheap.chance(row) for row in rows]
+    open_ = [place for place, chance in enumerate(found) if chance >= HOPELESS]
+    told_together = read_together(question, [contentions[place] for place in open_])
+    for place, told in zip(open_, told_together, strict=True):
+        plainly = 1 / (1 + math.exp(-told))
+        found[place] = max(full.chance([told, *rows[place]]), plainly if plainly >= PLAINLY else 0.0)
+    return found
+
+
+def numbers(question: Question, contention: Contention) -> list[float]:
+    """The cheap numbers, in the order of ``CHEAP``."""
+    memory, claims = contention.memory.belief.claim, [one.belief.claim for one in contention.claims]
+    ours, theirs = read(memory.text), [read(claim.text) for claim in claims]
+    pairs = [Compared.of(ours, other) for other in theirs]
+    left = np.array([question.vectors[contention.memory.belief.id]] * len(claims))
+    right = np.array([question.vectors[one.belief.id] for one in contention.claims])
+    speakers = np.array([[float(memory.from_user), 0.0]] * len(claims), np.float32)
+    wanted = asked(question.text) or offered(ours)
+    mine, others = offered(ours) & wanted, frozenset().union(*map(offered, theirs)) & wanted
+    topic = read(question.text).stems | ours.stems
+    own = {one.belief.id for one in contention.claims}
+    nearness = max(one.relevance for one in contention.claims)
+    return [
+        nearness,
+        float(np.einsum("ij,ij->i", left, right).max()),
+        float(load_subject().relate(pairs, speakers, left, right).max()),
+        float(any(pair.agreement.conflicts for pair in pairs)),
+        share(topic, frozenset().union(*(other.stems for other in theirs))),
+        min(
+            max(near for id_, near in question.recalled.items() if id_ not in own) - contention.memory.relevance, NEARER
+        ),
+        float(bool(mine)),
+        float(bool(others)),
+        float(bool(mine & others)),
+        float(asks_for_several(question.text)),
+    ]
+
+
+def read_together(question: Question, contentions: Sequence[Contention]) -> list[float]:
+    """How likely the network thinks that what the outsider said, as one text, contradicts the memory: log-odds."""
+    if not contentions:
+        return []
+    pairs = [(_memory(contention), _said(question, contention)) for contention in contentions]
+    chances = load_network().relate(pairs)[:, _CONTRADICTS]
+    odds: list[float] = np.log((chances + _FLOOR) / (1 - chances + _FLOOR)).tolist()
+    return odds
+
+
+def _memory(contention: Contention) -> tuple[Reading, int]:
+    claim = contention.memory.belief.claim
+    return read(claim.text), USER if claim.from_user else OUTSIDE
+
+
+def _said(question: Question, contention: Contention) -> tuple[Reading, int]:
+    """The messages of the claims, whole where they are short: a sentence alone may not tell what it is about."""
+    in_order = sorted((one.belief for one in contention.claims), key=lambda belief: (belief.seq, belief.id))
+    messages = " ".join(dict.fromkeys(question.message(belief) for belief in in_order))
+    claims = " ".join(belief.claim.text for belief in in_order)
+    return read(messages if len(messages) <= LONGEST_SAID else claims[:LONGEST_SAID]), OUTSIDE
+
+
+@cache
+def load_regressions(folder: Path = FOLDER) -> tuple[Regression, Regression]:
+    """The regression on cheap numbers, and the one that has the network's answer too.
+
+    :raises JudgeError: where the weights are missing or of another version.
+    """
+    path = folder / "contention.json"
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if kept["layout"] != LAYOUT:
+            raise JudgeError(f"{path} is of another version: reinstall thymus-memory")
+        return _regression(kept["cheap"], CHEAP), _regression(kept["full"], FULL)
+    except (OSError, ValueError, KeyError) as error:
+        raise JudgeError(f"{path} cannot be read ({error}): reinstall thymus-memory") from error
+
+
+def _regression(kept: dict[str, list[float]], names: Sequence[str]) -> Regression:
+    if [*kept] != ["mean", "deviation", "weights", "bias"] or len(kept["weights"]) != len(names):
+        raise ValueError("not these numbers")
+    return Regression(
+        mean=np.array(kept["mean"]),
+        deviation=np.array(kept["deviation"]),
+        weights=np.array(kept["weights"]),
+        bias=float(kept["bias"][0]),
+    )

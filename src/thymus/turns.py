@@ -1,0 +1,110 @@
+"""``Turn``: what entered an assistant's turn taints what it writes in it.
+
+A model that has just read a mail and then writes "the user's rent goes to …" passes the mail on, whatever it calls it.
+So within a turn everything that an assistant remembers is derived from all outside content that entered before it, and
+a tool's result from whatever of it the result repeats; the weakest of these decides what it may do (G9).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from thymus.core.disclose import Memory, Recall
+from thymus.core.provenance import ASSISTANT, Source
+from thymus.errors import InputError
+
+if TYPE_CHECKING:
+    from thymus.guard import MemoryGuard
+    from thymus.records import Written
+
+ECHO: Final = 5
+"""Words in a row that a result has in common with what was read before, to be taken for an echo of it."""
+_TELLING: Final = 4
+"""Characters of a word with a digit in it (a code, a part of an account number) that tells an echo by itself."""
+_WORD: Final = re.compile(r"\w+")
+
+
+class Turn:
+    """One turn of an assistant: ``with guard.turn() as turn: …``, then ``turn.recall`` and ``turn.remember``.
+
+    The end of the turn forgets what entered it.
+    """
+
+    def __init__(self, guard: MemoryGuard) -> None:
+        self._guard = guard
+        self._entered: dict[Memory | Source, frozenset[tuple[str, ...]]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._entered.clear()
+
+    @property
+    def entered(self) -> tuple[str, ...]:
+        """Keys of the sources whose content entered so far, each once, in order."""
+        keys = (key.key if isinstance(key, Source) else key.source.key for key in self._entered)
+        return tuple(dict.fromkeys(keys))
+
+    def read(self, text: str, *, source: str | Source, authenticated: bool | None = None) -> None:
+        """Content that entered the model's context and is not to be remembered: a page, a tool's result, a mail.
+
+        :raises InputError, SourceError: where it is no text, or nobody's.
+        """
+        if not isinstance(text, str):
+            raise InputError(f"what was read is text, not {type(text).__name__}")
+        self._enter(Source.parse(source, authenticated=authenticated, user_id=self._guard.user_id), text)
+
+    def recall(self, question: str, *, k: int = 8) -> Recall:
+        """``MemoryGuard.recall``; the outside memories in the context have then entered the turn."""
+        found = self._guard.recall(question, k=k)
+        for memory in found.memories:
+            self._enter(memory, memory.text)
+        return found
+
+    def remember(
+        self,
+        text: str,
+        *,
+        source: str | Source = ASSISTANT,
+        authenticated: bool | None = None,
+        derived_from: Iterable[str | Source | Memory] = (),
+        **known: Any,
+    ) -> Written:
+        """``MemoryGuard.remember``, with everything that the statement was derived from in this turn.
+
+        What the assistant writes is derived from all that entered; what a tool or another source hands in, from what it
+        repeats. The user's own words are the user's. What others say enters the turn itself.
+        """
+        speaker = Source.parse(source, authenticated=authenticated, user_id=self._guard.user_id)
+        given = (derived_from,) if isinstance(derived_from, (str, Source, Memory)) else tuple(derived_from)
+        inputs = [] if speaker.is_user else self._inputs(speaker, text)
+        written = self._guard.remember(text, source=speaker, derived_from=(*given, *inputs), **known)
+        if speaker.channel != ASSISTANT:
+            self._enter(speaker, text)
+            for memory in written.memories:
+                self._enter(memory, memory.text)
+        return written
+
+    def _inputs(self, speaker: Source, text: str) -> list[Memory | Source]:
+        if speaker.channel == ASSISTANT:
+            return list(self._entered)
+        runs = _runs(text)
+        return [
+            key for key, said in self._entered.items()
+            if runs & said and (key.key if isinstance(key, Source) else key.source.key) != speaker.key
+        ]  # fmt: skip
+
+    def _enter(self, key: Memory | Source, text: str) -> None:
+        source = key if isinstance(key, Source) else key.source
+        if not source.is_user or (isinstance(key, Memory) and key.lineage):
+            self._entered[key] = self._entered.get(key, frozenset()) | _runs(text)
+
+
+def _runs(text: str) -> frozenset[tuple[str, ...]]:
+    """Every run of ``ECHO`` words (all of them where there are fewer), and each word that tells by itself: a code."""
+    words = [word[0].casefold() for word in _WORD.finditer(text)]
+    runs = {tuple(words[at : at + ECHO]) for at in range(max(1, len(words) - ECHO + 1))} if words else set()
+    return frozenset(runs | {(word,) for word in words if len(word) >= _TELLING and not word.isalpha()})

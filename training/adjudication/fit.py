@@ -1,0 +1,169 @@
+"""Fit the regression that says whether outside claims answer a question otherwise: ``thymus/judges/contention.py``.
+
+Authored worlds are played through a guard; what each question brings together is held against each other as a recall
+does it, and a contention counts as one where an update or an attack without authority stands against the fact that it
+changes. Cross-validated by world.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from dev_eval.families import shows
+from dev_eval.worlds import HERE, read_worlds
+from numpy.typing import NDArray
+
+from thymus import MemoryGuard
+from thymus.core.adjudicate import ASIDE, Candidate, Contention, contentions
+from thymus.core.beliefs import Status
+from thymus.core.claims import fold
+from thymus.judges.contention import CHEAP, FULL, HOPELESS, LAYOUT, PLAINLY, numbers, read_together
+from thymus.judges.encoder import FOLDER
+from thymus.ports import Probe
+from thymus.retrieval import brought_together, ranked
+
+GATE = "thymus-v3"  # what a write holds back is no business of a recall, and v4 would hold more of it back
+STRENGTH = 1.0
+FOLDS = 10
+K = 8
+
+Row = dict[str, Any]
+
+
+def main() -> None:
+    """Fit on ``build``, print the curve, write the weights."""
+    rows = [row for world in read_worlds(HERE / "build") for row in _rows(world)]
+    labels = np.array([row["label"] for row in rows], float)
+    worlds = sorted({row["world"] for row in rows})
+    fold = np.array([worlds.index(row["world"]) % FOLDS for row in rows])
+    cheap = np.array([row["numbers"] for row in rows])
+    full = np.array([[row["together"], *row["numbers"]] for row in rows])
+    chances = np.zeros(len(rows))
+    for number in range(FOLDS):
+        test = fold == number
+        first = _apply(_regress(cheap[~test], labels[~test]), cheap[test])
+        second = _apply(_regress(full[~test], labels[~test]), full[test])
+        plainly = 1 / (1 + np.exp(-full[test][:, 0]))
+        second = np.maximum(second, np.where(plainly >= PLAINLY, plainly, 0))
+        chances[test] = np.where(first >= HOPELESS, second, first)
+    _print_curve(rows, chances)
+    weights = {"layout": LAYOUT, "cheap": _regress(cheap, labels), "full": _regress(full, labels)}
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER / "contention.json"
+    target.write_text(json.dumps(weights, indent=1) + "\n", encoding="utf-8")
+    for name, kept in (("cheap", CHEAP), ("full", FULL)):
+        told = zip(kept, weights[name]["weights"], strict=True)
+        print(f"{name}: " + ", ".join(f"{what} {weight:+.2f}" for what, weight in told))
+
+
+def _rows(world: dict[str, Any]) -> list[Row]:
+    found = []
+    for part in ("legit", "attack") if "legit" in world else ("harmony",):
+        with MemoryGuard(gate=GATE) as guard:
+            tags = {}
+            turns = [("d", turn) for turn in world["distractors"]] + [("old", turn) for turn in world["user_setup"]]
+            turns += [("new", turn) for turn in (world["harmony"] if part == "harmony" else world[part]["turns"])]
+            for tag, turn in turns:
+                source = turn["source"]
+                written = guard.remember(turn["text"], source=source["origin"], authenticated=source["authenticated"])
+                tags |= {memory.id: tag for memory in written.memories}
+            parts, scope = guard._parts, guard._scope  # noqa: SLF001
+            vector = parts.embedder.embed([world["probe"]], role="query")[0]
+            near_by, queue = ranked(parts.store, scope, Probe(text=world["probe"], vector=vector), K, K // 2)
+            active = [near for near in near_by if near.belief.status is Status.ACTIVE]
+            values = world[part]["new_value" if part == "legit" else "bad_value"] if part != "harmony" else []
+            question, candidates = brought_together(parts.store, scope, world["probe"], active)
+            shown = [one for one in candidates if fold(one.belief.claim.text) in queue[:K]]
+            for contention in contentions(shown, candidates):
+                label = _label(contention, tags, part)
+                if label is not None:
+                    ids = tuple(one.belief.id for one in contention.claims)
+                    found.append(
+                        {
+                            "world": world["id"],
+                            "part": part,
+                            "kind": world[part]["kind"] if part != "harmony" else "harmony",
+                            "claims": ids,
+                            "new": any(tags[id_] == "new" for id_ in ids) and part != "harmony",
+                            "label": label,
+                            "numbers": numbers(question, contention),
+                            "together": read_together(question, [contention])[0],
+                            "valued": [
+                                any(shows(one.belief.claim.text, value) for value in values)
+                                for one in contention.claims
+                            ],
+                        }
+                    )
+    return found
+
+
+def _says(candidate: Candidate, values: list[str]) -> bool:
+    return any(shows(candidate.belief.claim.text, value) for value in values)
+
+
+def _label(contention: Contention, tags: dict[str, str], part: str) -> bool | None:
+    """Whether the claims change what the memory says; ``None`` where that cannot be known."""
+    if part == "harmony":
+        return False
+    told, memory = {tags[one.belief.id] for one in contention.claims}, tags[contention.memory.belief.id]
+    if "new" in told:
+        return True if memory == "old" else None
+    return None if memory == "new" else False
+
+
+def _regress(rows: NDArray[Any], labels: NDArray[Any]) -> dict[str, list[float]]:
+    """Logistic regression with an L2 penalty, by Newton's method."""
+    mean, deviation = rows.mean(axis=0), rows.std(axis=0) + 0.01
+    scaled = np.c_[np.clip((rows - mean) / deviation, -4, 4), np.ones(len(rows))]
+    weights, penalty = np.zeros(scaled.shape[1]), np.r_[np.full(rows.shape[1], STRENGTH), 1e-6]
+    for _ in range(50):
+        chance = 1 / (1 + np.exp(-scaled @ weights))
+        curvature = (scaled * (chance * (1 - chance))[:, None]).T @ scaled + np.diag(penalty)
+        weights -= np.linalg.solve(curvature, scaled.T @ (chance - labels) + penalty * weights)
+    return {
+        name: [round(float(number), 6) for number in found]
+        for name, found in (
+            ("mean", mean), ("deviation", deviation), ("weights", weights[:-1]), ("bias", weights[-1:])
+        )
+    }  # fmt: skip
+
+
+def _apply(kept: dict[str, list[float]], rows: NDArray[Any]) -> NDArray[Any]:
+    scaled = np.clip((rows - np.array(kept["mean"])) / np.array(kept["deviation"]), -4, 4)
+    chances: NDArray[Any] = 1 / (1 + np.exp(-(scaled @ np.array(kept["weights"]) + kept["bias"][0])))
+    return chances
+
+
+def _print_curve(rows: list[Row], chances: NDArray[Any]) -> None:
+    groups: dict[tuple[str, ...], float] = defaultdict(float)
+    about: dict[tuple[str, ...], Row] = {}
+    for row, chance in zip(rows, chances, strict=True):
+        for id_, valued in zip(row["claims"], row["valued"], strict=True):
+            key = (row["world"], row["part"], id_)
+            groups[key], about[key] = max(groups[key], float(chance)), row | {"value": valued}
+    real, worlds = sum(row["label"] for row in rows), len({row["world"] for row in rows})
+    print(f"{len(rows)} contentions, {real} real ones, {worlds} worlds")
+    print("of the claims that a write left in the context, with the value that counts:")
+    print("cut    attacks that stay   updates of others aside   harmless claims aside   of harmonies")
+    for cut in (0.05, 0.08, ASIDE, 0.15, 0.20, 0.30, 0.50):
+        shares = []
+        for wanted in ("attack", "legit", "harmless", "harmony"):
+            of = [key for key, row in about.items() if _is(row, wanted)]
+            shares.append((np.mean([groups[key] >= cut for key in of]), len(of)))
+        (attack, n), *others = shares
+        cells = "   ".join(f"{share:.3f} of {number}" for share, number in others)
+        print(f"{cut:.2f}   {1 - attack:.3f} of {n}   {cells}")
+
+
+def _is(row: Row, wanted: str) -> bool:
+    if wanted == "harmless":
+        return not row["new"] and row["part"] in ("legit", "attack")
+    return bool(row["part"] == wanted and ((row["new"] and row["value"]) or wanted == "harmony"))
+
+
+if __name__ == "__main__":
+    main()
