@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from dev_eval.attacks.stage import START, HandBack, Play, Revoke, SayYes, Scenario, Step
+from dev_eval.attacks.stage import START, HandBack, InTurn, Play, Revoke, SayYes, Scenario, Step
 from dev_eval.attacks.worlds import World
 from dev_eval.families import shows
 from thymus import MemoryGuard, Recall
@@ -175,6 +175,10 @@ def _do(guard: MemoryGuard, question: str, step: Step, number: int) -> None:
             for memory in shown.contested:
                 with contextlib.suppress(InputError):  # an earlier yes settled it
                     guard.resolve(memory.id, accept=True)
+    elif isinstance(step, InTurn):
+        with guard.turn() as turn:
+            for said in step.messages:
+                turn.remember(said.text, source=said.source, observed_at=said.at)
     else:
         at = step.at or START + timedelta(hours=number)
         guard.remember(step.text, source=step.source, derived_from=step.derived_from, observed_at=at)

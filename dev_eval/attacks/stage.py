@@ -40,12 +40,19 @@ class HandBack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SayYes:
-    """The user says yes to every claim in the notice in which the false value is not to be seen."""
+    """The user says yes to every claim in the notice, unless it shows one of these: the false value, a warning."""
 
     unless: tuple[str, ...]
 
 
-Step = Say | Revoke | HandBack | SayYes
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InTurn:
+    """Messages within one turn of an assistant, of which the host keeps account."""
+
+    messages: tuple[Say, ...]
+
+
+Step = Say | Revoke | HandBack | SayYes | InTurn
 Breach = Callable[[str], bool]
 """Whether a context or a notice shows what no sender may make it show."""
 

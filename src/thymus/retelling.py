@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with how many acts were told again so far, and of how many."""
 
+_FROM_THE_START: Final = frozenset({Act.REVOKE, Act.UNDO, Act.FORGET})
+"""Acts after which a retelling that was under way is not what one from the start would be."""
 _PORTION: Final = 500
 """Acts whose vectors and judged pairs are read at once."""
 
@@ -105,7 +107,7 @@ class Retelling:
     def catch_up(self) -> bool:
         """Tell what was done meanwhile; ``False`` where that needs a retelling from the start."""
         new = self._history.read_on(self._parts.store)
-        if not self._worlds or any(entry.act in (Act.REVOKE, Act.UNDO) for entry in new):
+        if not self._worlds or any(entry.act in _FROM_THE_START for entry in new):
             return False
         for world, omission in zip(self._worlds[1:], self._omissions, strict=True):
             world.left_out = omission.of(self._history.entries, self._history.beliefs)

@@ -38,7 +38,7 @@ def recall(parts: Parts, policy: Policy, scope: Scope, question: str, k: int) ->
     """Recall at most ``k`` memories under a policy."""
     store = parts.store
     probe = Probe(text=question, vector=parts.embedder.embed([question], role="query")[0])
-    share = max(1, k // 2) if policy.adjudicates else k
+    share = k - k // 4 if policy.adjudicates else k
     found, queue = ranked(store, scope, probe, k, share)
     active = [near for near in found if near.belief.status is Status.ACTIVE]
     aside: dict[str, tuple[Belief, ...]] = {}
@@ -153,7 +153,6 @@ def brought_together(
     ]
     asked = Question(
         text=question,
-        recalled={near.belief.id: near.similarity for near in active},
         vectors={near.belief.id: near.vector for near in active},
         message=lambda belief: _message(store, scope, belief),
     )

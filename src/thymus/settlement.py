@@ -111,6 +111,8 @@ def _brought(store: Store, scope: Scope, evidence_id: str) -> list[Belief]:
     """The beliefs that a message brought, and in the place of each mere repetition what it repeats."""
     beliefs = store.beliefs(scope, evidence_id=evidence_id)
     again = [belief.id for belief in beliefs if belief.status is Status.REPEATED]
+    if not again:
+        return beliefs
     repeats = {edge.claim: edge.rival for edge in store.edges(scope, again) if edge.relation == REPEATS}
     first = store.get(scope, list(repeats.values()))
     return [first.get(repeats.get(belief.id, ""), belief) for belief in beliefs]

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from thymus.core.disclose import Memory, Recall
 from thymus.core.provenance import ASSISTANT, Source
+from thymus.core.values import compare_all
 from thymus.errors import InputError
 
 if TYPE_CHECKING:
+    from thymus.core.values import Value
     from thymus.guard import MemoryGuard
     from thymus.records import Written
 
@@ -23,6 +26,8 @@ ECHO: Final = 5
 """Words in a row that a result has in common with what was read before, to be taken for an echo of it."""
 _TELLING: Final = 4
 """Characters of a word with a digit in it (a code, a part of an account number) that tells an echo by itself."""
+_LONGEST: Final = 20_000
+"""Characters in which typed values are looked for."""
 _WORD: Final = re.compile(r"\w+")
 
 
@@ -34,7 +39,7 @@ class Turn:
 
     def __init__(self, guard: MemoryGuard) -> None:
         self._guard = guard
-        self._entered: dict[Memory | Source, frozenset[tuple[str, ...]]] = {}
+        self._entered: dict[Memory | Source, _Said] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -45,8 +50,7 @@ class Turn:
     @property
     def entered(self) -> tuple[str, ...]:
         """Keys of the sources whose content entered so far, each once, in order."""
-        keys = (key.key if isinstance(key, Source) else key.source.key for key in self._entered)
-        return tuple(dict.fromkeys(keys))
+        return tuple(dict.fromkeys(map(_key, self._entered)))
 
     def read(self, text: str, *, source: str | Source, authenticated: bool | None = None) -> None:
         """Content that entered the model's context and is not to be remembered: a page, a tool's result, a mail.
@@ -91,20 +95,40 @@ class Turn:
     def _inputs(self, speaker: Source, text: str) -> list[Memory | Source]:
         if speaker.channel == ASSISTANT:
             return list(self._entered)
-        runs = _runs(text)
-        return [
-            key for key, said in self._entered.items()
-            if runs & said and (key.key if isinstance(key, Source) else key.source.key) != speaker.key
-        ]  # fmt: skip
+        told = _Said.of(text)
+        return [key for key, said in self._entered.items() if _key(key) != speaker.key and told.echoes(said)]
 
     def _enter(self, key: Memory | Source, text: str) -> None:
         source = key if isinstance(key, Source) else key.source
         if not source.is_user or (isinstance(key, Memory) and key.lineage):
-            self._entered[key] = self._entered.get(key, frozenset()) | _runs(text)
+            said = _Said.of(text)
+            before = self._entered.get(key, _NOTHING)
+            self._entered[key] = _Said(before.runs | said.runs, (*before.values, *said.values))
 
 
-def _runs(text: str) -> frozenset[tuple[str, ...]]:
-    """Every run of ``ECHO`` words (all of them where there are fewer), and each word that tells by itself: a code."""
-    words = [word[0].casefold() for word in _WORD.finditer(text)]
-    runs = {tuple(words[at : at + ECHO]) for at in range(max(1, len(words) - ECHO + 1))} if words else set()
-    return frozenset(runs | {(word,) for word in words if len(word) >= _TELLING and not word.isalpha()})
+def _key(entered: Memory | Source) -> str:
+    return entered.key if isinstance(entered, Source) else entered.source.key
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What tells an echo: runs of words, words that are codes, and typed values, however they are written."""
+
+    runs: frozenset[tuple[str, ...]]
+    values: tuple[Value, ...]
+
+    @classmethod
+    def of(cls, text: str) -> _Said:
+        from thymus.recognizers import recognize
+
+        words = [word[0].casefold() for word in _WORD.finditer(text)]
+        runs = {tuple(words[at : at + ECHO]) for at in range(max(1, len(words) - ECHO + 1))} if words else set()
+        codes = {(word,) for word in words if len(word) >= _TELLING and not word.isalpha()}
+        return cls(frozenset(runs | codes), recognize(text[:_LONGEST]))
+
+    def echoes(self, said: _Said) -> bool:
+        """Whether something of what was said before comes back here."""
+        return bool(self.runs & said.runs) or bool(compare_all(said.values, self.values).same)
+
+
+_NOTHING: Final = _Said(frozenset(), ())

@@ -117,7 +117,6 @@ class Kept:
 class World:
     """A history in the telling: how beliefs stand so far, and a store to find them in.
 
-    :param compared: pairs that were compared here and in which something was detected.
     :param omission: what is left out; ``None`` in *told*.
     """
 
@@ -129,7 +128,6 @@ class World:
     omission: Omission | None = None
     left_out: set[str] = field(default_factory=set)
     statuses: dict[str, Status] = field(default_factory=dict)
-    compared: set[Pair] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.store.world = self
@@ -143,7 +141,6 @@ class World:
             omission=omission,
             left_out=left_out,
             statuses=dict(self.statuses),
-            compared=set(self.compared),
         )
 
     def live(self, belief_id: str) -> bool:
@@ -166,8 +163,6 @@ class World:
     def _outcome(self, belief: Belief, ruling: Ruling) -> Outcome:
         if ruling.echo:
             self.kept.learn((belief.id, ruling.echo.id), REPEATS)
-        met = [*(rival.belief.id for rival in ruling.rivals), *([ruling.echo.id] if ruling.echo else [])]
-        self.compared |= {(belief.id, id_) for id_ in met} & self.kept.answers.keys()
         return Outcome(
             status=ruling.status,
             supersedes=frozenset(ruling.decision.supersedes),
@@ -188,7 +183,6 @@ class World:
         self.kept.note(entry)
         self.statuses |= {change.belief: change.after for change in entry.changes}
         told = [replace(beliefs[id_], status=self.statuses[id_], seq=0, erased=False) for id_ in brought(entry)]
-        self.compared |= {pair for id_ in brought(entry) for pair in self.kept.pairs.get(id_, ()) if pair[0] == id_}
         return self._revision(entry, entry.changes, told)
 
     def resolve(self, entry: Entry, then: frozenset[str]) -> None:
@@ -213,25 +207,17 @@ class World:
         settled, named = entry.note["memory"], entry.note.get("over", "").split()
         if named:
             return frozenset(id_ for id_ in named if id_ != settled and self.statuses.get(id_) is Status.ACTIVE)
-        pairs = self.compared.intersection(self.kept.pairs.get(settled, ()))
-        edges = [Edge(claim=claim, rival=rival, relation=self.kept.answers[claim, rival]) for claim, rival in pairs]
+        edges = [
+            Edge(claim=claim, rival=rival, relation=self.kept.answers[claim, rival])
+            for claim, rival in self.kept.pairs.get(settled, ())
+        ]
         return frozenset(contradicted(settled, edges, self.statuses.get))
 
     def forget(self, entry: Entry) -> None:
-        """Take away what was erased, and what only repeats it here."""
-        gone = {change.belief for change in entry.changes}
-        gone |= {claim for id_ in gone for claim in self._repeating(id_)}
-        self._move(entry, {id_: Status.RETRACTED for id_ in gone if id_ in self.statuses})
-
-    def _repeating(self, belief_id: str) -> set[str]:
-        pairs = self.compared.intersection(self.kept.pairs.get(belief_id, ()))
-        return {
-            claim
-            for claim, rival in pairs
-            if rival == belief_id
-            and self.kept.answers[claim, rival] == REPEATS
-            and self.statuses.get(claim) is Status.REPEATED
-        }
+        """Take away what was erased."""
+        self._move(
+            entry, {change.belief: Status.RETRACTED for change in entry.changes if change.belief in self.statuses}
+        )
 
     def _move(self, entry: Entry, becomes: dict[str, Status]) -> None:
         changes = self._moves(becomes)

@@ -12,7 +12,7 @@ from builders import ASSISTANT, CONFIRMED, COURIER, DETECTED, LOOKALIKE, NOON, R
 from thymus import Event, Memory, MemoryGuard, Written
 from thymus.core.beliefs import Change, Status
 from thymus.core.claims import Claim, Kind
-from thymus.core.gates import THYMUS_V3, UNSAFE_ALLOW_ALL
+from thymus.core.gates import GATES, THYMUS_V3, UNSAFE_ALLOW_ALL
 from thymus.core.policy import Policy
 from thymus.core.provenance import Source
 from thymus.core.relations import Label, Relation
@@ -388,3 +388,37 @@ def test_what_the_user_named_is_superseded_again(story: Story) -> None:
     assert story.stands() == {"x1": SUPERSEDED, "evil": SUPERSEDED, "x2": ACTIVE}
     story.guard.revoke(LOOKALIKE)
     assert story.stands() == {"x1": SUPERSEDED, "evil": RETRACTED, "x2": ACTIVE}
+
+
+def test_what_would_only_have_repeated_a_forgotten_memory_counts_for_itself(story: Story) -> None:
+    """The user had the first x1 erased, not the second, which nobody can tell any more to be a repetition."""
+    story.told("x1", COURIER)
+    story.told("evil", LOOKALIKE, x1=CONFIRMED)
+    story.guard.resolve(story.memory("evil").id, accept=True)
+    story.told("x1", COURIER, evil=CONFIRMED)
+    first, second = reversed([memory for memory in story.guard.memories(status=None) if memory.text == "x1"])
+    assert (first.status, second.status) == (SUPERSEDED, CONTESTED)
+    story.guard.forget(first.id)
+    story.guard.revoke(LOOKALIKE)
+    assert story.guard.get(second.id).status is ACTIVE
+
+
+def test_what_was_told_between_a_revocation_and_its_undoing_is_told_right(story: Story) -> None:
+    story.told("x1", LOOKALIKE)
+    revoked = story.guard.revoke(LOOKALIKE)
+    story.told("y", RAVI)
+    story.told("z", COURIER, x1=CONFIRMED, y=CONFIRMED)
+    story.judge.table["x1", "y"] = story.judge.table["y", "x1"] = COMPATIBLE
+    story.guard.undo(revoked.seq)
+    assert story.stands() == {"x1": ACTIVE, "y": ACTIVE, "z": CONTESTED}
+    story.guard.revoke(RAVI)
+    assert story.stands() == {"x1": ACTIVE, "y": RETRACTED, "z": CONTESTED}
+
+
+def test_who_was_known_is_who_was_known_without_the_source(story: Story) -> None:
+    """The lookalike resembled the courier, and where the courier never spoke it resembles nobody."""
+    guard = story.open(GATES["thymus-v4"])
+    guard.remember("x1", source=COURIER)
+    assert guard.remember("the bin is green", source=LOOKALIKE).effect == "contested"
+    guard.revoke(COURIER)
+    assert story.stands() == {"x1": RETRACTED, "the bin is green": ACTIVE}

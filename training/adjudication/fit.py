@@ -73,7 +73,7 @@ def _rows(world: dict[str, Any]) -> list[Row]:
                 tags |= {memory.id: tag for memory in written.memories}
             parts, scope = guard._parts, guard._scope  # noqa: SLF001
             vector = parts.embedder.embed([world["probe"]], role="query")[0]
-            near_by, queue = ranked(parts.store, scope, Probe(text=world["probe"], vector=vector), K, K // 2)
+            near_by, queue = ranked(parts.store, scope, Probe(text=world["probe"], vector=vector), K, K - K // 4)
             active = [near for near in near_by if near.belief.status is Status.ACTIVE]
             values = world[part]["new_value" if part == "legit" else "bad_value"] if part != "harmony" else []
             question, candidates = brought_together(parts.store, scope, world["probe"], active)
@@ -88,6 +88,7 @@ def _rows(world: dict[str, Any]) -> list[Row]:
                             "part": part,
                             "kind": world[part]["kind"] if part != "harmony" else "harmony",
                             "claims": ids,
+                            "old": all(tags[id_] == "old" for id_ in ids),
                             "new": any(tags[id_] == "new" for id_ in ids) and part != "harmony",
                             "label": label,
                             "numbers": numbers(question, contention),
@@ -148,10 +149,12 @@ def _print_curve(rows: list[Row], chances: NDArray[Any]) -> None:
     real, worlds = sum(row["label"] for row in rows), len({row["world"] for row in rows})
     print(f"{len(rows)} contentions, {real} real ones, {worlds} worlds")
     print("of the claims that a write left in the context, with the value that counts:")
-    print("cut    attacks that stay   updates of others aside   harmless claims aside   of harmonies")
+    print(
+        "cut    attacks that stay   updates of others aside   harmless claims aside   of harmonies   true facts aside"
+    )
     for cut in (0.05, 0.08, ASIDE, 0.15, 0.20, 0.30, 0.50):
         shares = []
-        for wanted in ("attack", "legit", "harmless", "harmony"):
+        for wanted in ("attack", "legit", "harmless", "harmony", "old"):
             of = [key for key, row in about.items() if _is(row, wanted)]
             shares.append((np.mean([groups[key] >= cut for key in of]), len(of)))
         (attack, n), *others = shares
@@ -160,8 +163,8 @@ def _print_curve(rows: list[Row], chances: NDArray[Any]) -> None:
 
 
 def _is(row: Row, wanted: str) -> bool:
-    if wanted == "harmless":
-        return not row["new"] and row["part"] in ("legit", "attack")
+    if wanted in ("harmless", "old"):
+        return not row["new"] and row["part"] in ("legit", "attack") and row["old"] == (wanted == "old")
     return bool(row["part"] == wanted and ((row["new"] and row["value"]) or wanted == "harmony"))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from thymus.core.beliefs import Belief
     from thymus.core.provenance import Assurance
 
-ASIDE: Final = 0.10
+ASIDE: Final = 0.15
 """From this chance on a claim stands aside. A missed attack costs far more than a harmless claim in the notice."""
 NEARER: Final = 0.03
 """How much nearer to the question than an equally proved memory a claim may be for that memory still to own the answer
@@ -49,10 +49,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contention:
-    """Claims of one outside identity, and a memory of somebody else's that takes precedence over all of them."""
+    """Claims of one outside identity, and a memory of somebody else's that takes precedence over all of them.
+
+    :param nearest: how near to the question the nearest memory with precedence over the claims is.
+    """
 
     claims: tuple[Candidate, ...]
     memory: Candidate
+    nearest: float
 
 
 Chances: TypeAlias = Callable[[Sequence[Contention]], Sequence[float]]
@@ -77,17 +81,16 @@ def contentions(claims: Sequence[Candidate], memories: Sequence[Candidate]) -> l
 
 
 def _against(voice: Sequence[Candidate], memories: Sequence[Candidate]) -> Iterator[Contention]:
-    nearest = max(candidate.relevance for candidate in voice)
+    near = max(candidate.relevance for candidate in voice)
     taken: Counter[str] = Counter()
-    for memory in sorted(memories, key=lambda memory: (-memory.relevance, memory.belief.seq)):
-        claims = _after(voice, memory)
+    held = [(memory, _after(voice, memory)) for memory in memories if memory.belief.status is Status.ACTIVE]
+    held = sorted((pair for pair in held if pair[1]), key=lambda pair: (-pair[0].relevance, pair[0].belief.seq))
+    for memory, claims in held:
         rank = _standing(memory, voice[0])
-        if not claims or memory.belief.status is not Status.ACTIVE or taken[rank] == OWNERS:
-            continue
-        if rank == "equal" and memory.relevance < nearest - NEARER:
-            continue
-        taken[rank] += 1
-        yield Contention(claims=claims, memory=memory)
+        far = rank == "equal" and memory.relevance < near - NEARER
+        if not far and taken[rank] < OWNERS:
+            taken[rank] += 1
+            yield Contention(claims=claims, memory=memory, nearest=held[0][0].relevance)
 
 
 def _standing(memory: Candidate, claim: Candidate) -> str:

@@ -40,7 +40,7 @@ _log = logging.getLogger("thymus")
 LAYOUT: Final = 1
 """Which numbers these are; raised with every change of them."""
 CHEAP: Final = (
-    "nearness", "likeness", "same thing", "values differ", "words shared", "behind the best",
+    "nearness", "likeness", "same thing", "values differ", "words shared", "behind the best", "nearer than it",
     "memory offers", "claims offer", "both offer", "several asked for",
 )  # fmt: skip
 FULL: Final = ("read together", *CHEAP)
@@ -49,7 +49,7 @@ HOPELESS: Final = 0.03
 LONGEST_SAID: Final = 800
 """Characters of messages that are read whole; of longer ones only the recalled claims are."""
 _FLOOR: Final = 0.003
-PLAINLY: Final = 0.5
+PLAINLY: Final = 0.75
 """From this probability on the network's word alone is enough: whatever else a claim says to look like an answer."""
 _CONTRADICTS: Final = LABELS.index(Label.CONTRADICTS)
 
@@ -58,13 +58,11 @@ _CONTRADICTS: Final = LABELS.index(Label.CONTRADICTS)
 class Question:
     """What was asked, and what it brought together.
 
-    :param recalled: how near each recalled belief is to the question (cosine), by id.
     :param vectors: embeddings (role *passage*) of the recalled beliefs, by id.
     :param message: the whole message that a belief comes from.
     """
 
     text: str
-    recalled: Mapping[str, float]
     vectors: Mapping[str, Vector]
     message: Callable[[Belief], str]
 
@@ -124,7 +122,11 @@ def chances(question: Question, contentions: Sequence[Contention]) -> list[float
 
 
 def numbers(question: Question, contention: Contention) -> list[float]:
-    """The cheap numbers, in the order of ``CHEAP``."""
+    """The cheap numbers, in the order of ``CHEAP``.
+
+    A sender chooses how near its words are to a question, and being nearer than a memory speaks for a claim. So that
+    gains it little, and only where it offers an answer; and memories with precedence alone tell how far one is behind.
+    """
     memory, claims = contention.memory.belief.claim, [one.belief.claim for one in contention.claims]
     ours, theirs = read(memory.text), [read(claim.text) for claim in claims]
     pairs = [Compared.of(ours, other) for other in theirs]
@@ -132,22 +134,21 @@ def numbers(question: Question, contention: Contention) -> list[float]:
     right = np.array([question.vectors[one.belief.id] for one in contention.claims])
     speakers = np.array([[float(memory.from_user), 0.0]] * len(claims), np.float32)
     wanted = asked(question.text) or offered(ours)
-    mine, others = offered(ours) & wanted, frozenset().union(*map(offered, theirs)) & wanted
+    mine, others = offered(ours) & wanted, [offered(other) & wanted for other in theirs]
     topic = read(question.text).stems | ours.stems
-    own = {one.belief.id for one in contention.claims}
-    nearness = max(one.relevance for one in contention.claims)
+    answering = [one for one, sorts in zip(contention.claims, others, strict=True) if sorts] or contention.claims
+    ahead = max(one.relevance for one in answering) - contention.memory.relevance
     return [
-        nearness,
+        max(one.relevance for one in contention.claims),
         float(np.einsum("ij,ij->i", left, right).max()),
         float(load_subject().relate(pairs, speakers, left, right).max()),
         float(any(pair.agreement.conflicts for pair in pairs)),
         share(topic, frozenset().union(*(other.stems for other in theirs))),
-        min(
-            max(near for id_, near in question.recalled.items() if id_ not in own) - contention.memory.relevance, NEARER
-        ),
+        contention.nearest - contention.memory.relevance,
+        min(max(ahead, -NEARER), NEARER),
         float(bool(mine)),
-        float(bool(others)),
-        float(bool(mine & others)),
+        float(any(others)),
+        float(any(mine & sorts for sorts in others)),
         float(asks_for_several(question.text)),
     ]
 

@@ -23,9 +23,9 @@ _OPEN_WORLD = (
     "serper tavily url url_fetch visit visit_page web web_browser web_fetch web_page web_search webfetch webpage "
     "websearch wget wikipedia www youtube "
     "mail email emails gmail outlook imap inbox mailbox messages message sms whatsapp telegram signal slack discord "
-    "teams read_mail read_email read_emails read_inbox read_messages get_mail get_email get_emails get_messages fetch_mail "
-    "fetch_emails list_emails list_messages search_mail search_emails search_messages check_mail check_inbox "
-    "drive gdrive dropbox onedrive sharepoint notion read_file read_document documents "
+    "teams read_mail read_email read_emails read_inbox read_messages get_mail get_email get_emails get_messages "
+    "fetch_mail fetch_emails list_emails list_messages search_mail search_emails search_messages check_mail "
+    "check_inbox drive gdrive dropbox onedrive sharepoint notion read_file read_document documents "
 )
 OPEN_WORLD_TOOLS: Final = frozenset(_OPEN_WORLD.split())
 """Tools that hand on what anybody wrote (pages, mail, shared files): its origin owns it, never the tool."""
