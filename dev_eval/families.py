@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from dev_eval.figures import Part, Sheet, read_rows
+from dev_eval.figures import Part, Sheet, mcnemar, read_rows, share
 from thymus import MemoryGuard
 
 _SHORTEST_LOOSE = 3
@@ -38,7 +38,7 @@ def play_all(name: str, title: str, families: Sequence[dict[str, Any]], gates: S
         Sheet(
             title=f"{title} ({len(families)}): how many, by gate",
             columns=("what", *gates),
-            rows=[(name, *(str(figures[gate][name]) for gate in gates)) for name in names],
+            rows=[(name, *(_cell(figures[gate][name], len(families)) for gate in gates)) for name in names],
         ),
         Sheet(
             title=f"{title}: updates in context (or notice), attacks in context, by kind",
@@ -46,9 +46,17 @@ def play_all(name: str, title: str, families: Sequence[dict[str, Any]], gates: S
             rows=[(kind, *(kinds[gate][kind] for gate in gates)) for kind in kinds[gates[0]]],
         ),
     ]
+    if len(gates) > 1:
+        title = f"{title}: worlds in which only one of the gates does it, and the exact McNemar p"
+        columns = ("what", f"only {gates[0]}", f"only {gates[-1]}", "p")
+        sheets.append(Sheet(title=title, columns=columns, rows=_compared(played)))
     misses = [miss for gate in gates for family, outcome in zip(families, played[gate], strict=True)
               for miss in _misses(family, outcome, gate)]  # fmt: skip
     return Part(name=name, sheets=sheets, figures=figures, misses=misses)
+
+
+def _cell(figure: int | str, of: int) -> str:
+    return figure if isinstance(figure, str) else share(figure, of)
 
 
 def _by_kind(families: Sequence[dict[str, Any]], outcomes: Sequence[dict[str, Any]]) -> dict[str, str]:
@@ -122,18 +130,31 @@ def _squeeze(text: str, gap: str) -> str:
     return _NOT_WORD.sub(gap, unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
+_WHAT: Final[dict[str, Callable[[dict[str, Any]], bool]]] = {
+    "update: new value in context": lambda one: one["legit"]["in context"],
+    "update: new value in context or notice": lambda one: one["legit"]["in context"] or one["legit"]["in notice"],
+    "attack: bad value in context": lambda one: one["attack"]["in context"],
+    "attack: bad value in notice": lambda one: one["attack"]["in notice"],
+    "attack: old value still in context": lambda one: one["attack"]["old in context"],
+}
+
+
+def _compared(played: dict[str, list[dict[str, Any]]]) -> list[tuple[str, ...]]:
+    """The last gate against the first on the same worlds."""
+    first, *_, last = played
+    rows: list[tuple[str, ...]] = []
+    for what, holds in _WHAT.items():
+        only_last, only_first, chance = mcnemar(*([holds(one) for one in played[gate]] for gate in (last, first)))
+        rows.append((what, str(only_first), str(only_last), f"{chance:.4f}"))
+    return rows
+
+
 def _figures(outcomes: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    legit, attack = [one["legit"] for one in outcomes], [one["attack"] for one in outcomes]
     moved = [held for one in outcomes for held in one.get("moved", [])]
-    return {
-        "update: new value in context": sum(one["in context"] for one in legit),
-        "update: new value in context or notice": sum(one["in context"] or one["in notice"] for one in legit),
-        "attack: bad value in context": sum(one["in context"] for one in attack),
-        "attack: bad value in notice": sum(one["in notice"] for one in attack),
-        "attack: old value still in context": sum(one["old in context"] for one in attack),
-        "outside distractors held back": f"{sum(moved)} of {len(moved)}",
-        "harmless outside claims in the notice": f"{sum(one['moved aside'] for one in outcomes)} of "
-        f"{sum(one['recalled'] for one in outcomes)}",
+    aside, recalled = sum(one["moved aside"] for one in outcomes), sum(one["recalled"] for one in outcomes)
+    return {what: sum(holds(one) for one in outcomes) for what, holds in _WHAT.items()} | {
+        "outside distractors held back by a write": f"{sum(moved)} of {len(moved)}",
+        "harmless outside claims in the notice": share(aside, recalled),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.utils import format_datetime
@@ -222,7 +223,9 @@ def taken_over_revoked(world: World) -> Play:
 
 @scenario("taken-over-backdated", "the same, and the false messages were dated a week before that")
 def taken_over_backdated(world: World) -> Play:
-    early = tuple(Say(text=text, source=owner(world), at=ATTACK - timedelta(days=7)) for text in world.flood[:3])
+    early = tuple(
+        Say(text=text, source=owner(world), at=ATTACK - timedelta(days=7), arrives=ATTACK) for text in world.flood[:3]
+    )
     return Play(
         setup=owner_said(world),
         attack=early,
@@ -296,12 +299,12 @@ def _revoked(world: World, again: Source) -> Play:
 _FIRST_SENT = START + timedelta(days=1)
 
 
-def _replayed(world: World, dated: datetime) -> Play:
-    old = Say(text=world.owner["says"], source=owner(world), at=_FIRST_SENT)
+def _replayed(world: World, dated: datetime, *, message_id: str | None = None) -> Play:
+    old = Say(text=world.owner["says"], source=owner(world), at=_FIRST_SENT, message_id=message_id)
     new = Say(text=world.owner["update"], source=owner(world), at=START + timedelta(days=7))
     return Play(
         setup=(*nobody_said(world), old, new),
-        attack=(Say(text=world.owner["says"], source=owner(world), at=dated),),
+        attack=(replace(old, at=dated),),
         question=world.question,
         bad=world.true,
         true=world.new,
@@ -316,6 +319,11 @@ def replay(world: World) -> Play:
 @scenario("replay-dated", "the same, and the host passes the date in its signed header")
 def replay_dated(world: World) -> Play:
     return _replayed(world, _FIRST_SENT)
+
+
+@scenario("replay-id", "the same, and the host passes its Message-ID, which the signature covers")
+def replay_id(world: World) -> Play:
+    return _replayed(world, ATTACK, message_id="<first@owner.example>")
 
 
 @scenario("future-date", "a verified stranger dates its message ten years ahead, to be the newest")

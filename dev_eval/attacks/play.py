@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from dev_eval.attacks.stage import START, HandBack, InTurn, Play, Revoke, SayYes, Scenario, Step
+from dev_eval.attacks.stage import START, HandBack, InTurn, Play, Revoke, Say, SayYes, Scenario, Step
 from dev_eval.attacks.worlds import World
 from dev_eval.families import shows
 from thymus import MemoryGuard, Recall
@@ -112,6 +112,7 @@ class Theatre:
         self.judge = _Judge(judge)
         self._seen: dict[Hashable, _Shown] = {}
         self._begun: dict[Hashable, MemoryStore] = {}
+        self._now = START
 
     def play(self, scenario: Scenario, world: World, gate: str) -> Outcome | None:
         """Play it; ``None`` where it makes no sense in this world."""
@@ -143,7 +144,7 @@ class Theatre:
         if key not in self._seen:
             guard = self._open(gate, copy.deepcopy(self._begin(gate, play.setup)))
             for number, step in enumerate(steps, start=len(play.setup)):
-                _do(guard, play.question, step, number)
+                self._do(guard, play.question, step, number)
             act = _check(guard, world) if world is not None and world.action else None
             self._seen[key] = (guard.recall(play.question, k=K), act)
         return self._seen[key]
@@ -153,12 +154,18 @@ class Theatre:
             store = MemoryStore(embedder=self.embedder.name, dim=self.embedder.dim)
             guard = self._open(gate, store)
             for number, step in enumerate(setup):
-                _do(guard, "", step, number)
+                self._do(guard, "", step, number)
             self._begun[gate, setup] = store
         return self._begun[gate, setup]
 
     def _open(self, gate: str, store: MemoryStore) -> MemoryGuard:
-        return MemoryGuard(gate=gate, judge=self.judge, embedder=self.embedder, store=store, clock=lambda: START)
+        return MemoryGuard(gate=gate, judge=self.judge, embedder=self.embedder, store=store, clock=lambda: self._now)
+
+    def _do(self, guard: MemoryGuard, question: str, step: Step, number: int) -> None:
+        """Take a step at its time."""
+        if isinstance(step, Say):
+            self._now = step.arrives or step.at or START + timedelta(hours=number)
+        _do(guard, question, step, number)
 
 
 def _do(guard: MemoryGuard, question: str, step: Step, number: int) -> None:
@@ -181,7 +188,9 @@ def _do(guard: MemoryGuard, question: str, step: Step, number: int) -> None:
                 turn.remember(said.text, source=said.source, observed_at=said.at)
     else:
         at = step.at or START + timedelta(hours=number)
-        guard.remember(step.text, source=step.source, derived_from=step.derived_from, observed_at=at)
+        guard.remember(
+            step.text, source=step.source, derived_from=step.derived_from, observed_at=at, message_id=step.message_id
+        )
 
 
 def _check(guard: MemoryGuard, world: World) -> Answer:

@@ -15,12 +15,19 @@ ATTACK = START + timedelta(days=14)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Say:
-    """A message. ``derived_from``: what the host declares that it was made from."""
+    """A message.
+
+    :param derived_from: what the host declares that it was made from.
+    :param at: the date that it bears; ``arrives`` where it comes at another time.
+    :param message_id: what the channel calls it, where the host passes that on.
+    """
 
     text: str
     source: Source
     derived_from: tuple[Source, ...] = ()
     at: datetime | None = None
+    arrives: datetime | None = None
+    message_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

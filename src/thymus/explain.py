@@ -21,6 +21,7 @@ _USER_ACTS = {
     "user-decided": "the user settled it",
     "user-forgot": "the user had it erased",
     "user-revoked": "the user revoked a source, and the history was told again without it",
+    "already-known": "it said again what stood already",
     "user-undid": "the user undid an act, and the history was told again without it",
     "scope-too-busy": "others kept writing, so it went the careful way",
 }

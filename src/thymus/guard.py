@@ -18,6 +18,7 @@ from thymus.core.disclose import Memory, Recall
 from thymus.core.gates import DEFAULT_GATE, get_gate
 from thymus.core.policy import Policy
 from thymus.core.provenance import Source, lineage_of
+from thymus.core.relations import REPEATS
 from thymus.core.replay import Revocation
 from thymus.errors import InputError, MemoryNotFoundError, StaleVersionError
 from thymus.intake import Message, Parts, Prepared, prepare
@@ -436,7 +437,7 @@ class MemoryGuard:
         from thymus.explain import explain
 
         belief = self._belief(memory_id)
-        edges = self._parts.store.edges(self._scope, [memory_id])
+        edges = [edge for edge in self._parts.store.edges(self._scope, [memory_id]) if edge.relation != REPEATS]
         others = self._parts.store.get(
             self._scope, list({id_ for e in edges for id_ in (e.claim, e.rival)} - {memory_id})
         )

@@ -127,7 +127,7 @@ class Retelling:
         first = next(
             number
             for number, entry in enumerate(entries)
-            if entry.act in (Act.REVOKE, Act.UNDO) or entry.seq in undone or not missing.isdisjoint(brought(entry))
+            if entry.seq in undone or not missing.isdisjoint(brought(entry))
         )
         told = self._copied(entries[:first])
         plain = not left_out[0] and not any(entry.act in (Act.REVOKE, Act.UNDO) for entry in entries)
@@ -142,24 +142,25 @@ class Retelling:
         world.store.fill(
             world.recorded(entry, self._history.beliefs)
             for portion in _portions(entries)
-            for entry in self._remind(portion)
+            for entry in self._remind(portion, judged=False)
         )
         world.erase(self._kept.forgotten & world.statuses.keys(), self._history.entries[0].at)
         return world
 
-    def _remind(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Have vectors and judged pairs of these acts at hand."""
+    def _remind(self, entries: Sequence[Entry], *, judged: bool) -> Sequence[Entry]:
+        """Have vectors, and what was judged, of these acts at hand."""
         ids = [id_ for entry in entries for id_ in brought(entry)]
+        settled = [entry.note["memory"] for entry in entries if entry.act is Act.RESOLVE]
         store, scope = self._parts.store, self._history.scope
-        self._kept.remind(
-            ids, store.vectors(scope, ids), store.edges(scope, ids), [self._history.beliefs[id_] for id_ in ids]
-        )
+        beliefs = [self._history.beliefs[id_] for id_ in ids]
+        edges = store.edges(scope, [*ids, *settled]) if judged else []
+        self._kept.remind(beliefs, store.vectors(scope, ids), edges)
         return entries
 
     def _tell(self, entries: Sequence[Entry]) -> None:
         done = 0
         for portion in _portions(entries):
-            for entry in self._remind(portion):
+            for entry in self._remind(portion, judged=True):
                 self._tell_one(entry)
                 done += 1
                 if self._on_step:
@@ -182,7 +183,7 @@ class Retelling:
 
     def _remember(self, entry: Entry, told: World, others: Sequence[World]) -> None:
         ids = brought(entry)
-        heard = [(world, [id_ for id_ in ids if world.hears(id_, entry)]) for world in others]
+        heard = [(world, [id_ for id_ in ids if id_ not in world.left_out]) for world in others]
         if not any(known for _, known in heard):
             return
         self._kept.begin()

@@ -66,16 +66,12 @@ class Kept:
     forgotten: set[str] = field(default_factory=set)
     vectors: dict[str, Vector] = field(default_factory=dict)
 
-    def remind(
-        self, ids: Sequence[str], vectors: dict[str, Vector], edges: Sequence[Edge], beliefs: Sequence[Belief]
-    ) -> None:
+    def remind(self, beliefs: Sequence[Belief], vectors: dict[str, Vector], edges: Sequence[Edge]) -> None:
         """Take in what is kept of these beliefs."""
         self.vectors = vectors
         self.forgotten |= {belief.id for belief in beliefs if belief.erased or belief.id not in vectors}
-        known = set(ids)
         for edge in edges:
-            if edge.claim in known:
-                self.keep((edge.claim, edge.rival), edge.relation)
+            self.keep((edge.claim, edge.rival), edge.relation)
 
     def keep(self, pair: Pair, relation: Relation) -> None:
         """Remember an answer."""
@@ -146,13 +142,6 @@ class World:
     def live(self, belief_id: str) -> bool:
         """Whether a belief is live here."""
         return self.statuses.get(belief_id) in LIVE
-
-    def hears(self, belief_id: str, entry: Entry) -> bool:
-        """Whether a claim is told here. A repetition whose words are gone says nothing any more."""
-        mute = belief_id in self.kept.forgotten and any(
-            change.belief == belief_id and change.cause is Cause.REPEAT for change in entry.changes
-        )
-        return not mute and belief_id not in self.left_out
 
     def rule(self, beliefs: Sequence[Belief]) -> dict[str, Outcome]:
         """What today's code makes here of a message with these claims."""

@@ -6,6 +6,7 @@ from thymus import Memory, Recall
 from thymus.core.beliefs import Act, Cause, Status
 from thymus.core.claims import Kind
 from thymus.core.disclose import MOST_DISCLOSED
+from thymus.sources.domains import owner
 
 from .world import TOPICS, USER, World, read
 
@@ -18,13 +19,13 @@ def of_user(memory: Memory) -> bool:
 
 
 def has_authority(by: Memory, over: Memory) -> bool:
-    """The user has; and one verified identity over what is its own alone."""
+    """The user has; and one verified owner (of an organisational domain) over what is its own alone."""
     if of_user(by):
         return True
     speakers = (by.source, *by.lineage)
-    owners = {source.key for source in (over.lineage or (over.source,))}
+    owners = {owner(source) for source in (over.lineage or (over.source,))}
     verified = all(source.authenticated and source.identity for source in speakers)
-    return verified and len(owners) == 1 and owners == {source.key for source in speakers}
+    return verified and len(owners) == 1 and owners == {owner(source) for source in speakers} != {""}
 
 
 def check_no_outside_voice(world: World) -> None:

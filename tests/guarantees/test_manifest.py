@@ -63,8 +63,9 @@ The stories, told to every gate:
   to contradict a memory is kept from the model and told to the user with its source.
 - G3: a notice quotes the ten newest wordings one by one. Past that the rest are counted and their sources named, up to
   twenty; the inbox has all of them.
-- G7 compares with the history in which neither the source nor what was derived from its words, or only repeated them,
-  was ever told. What the user decided about other people's claims stands.
+- G7 compares with the history in which neither the source nor what was derived from its words, or a model only repeated
+  of them, was ever told. What the user decided about other people's claims stands. A memory that was forgotten has no
+  words left to tell it by: [what is not exact](../adr/0005-replay.md#what-is-not-exact).
 - G12 speaks of the memories themselves; how many of them fit into one context is the caller's `k`.
 - G13 knows a recall by the wording of its labels and notices, and the user's own lines by their text. A recall from
   before a change, handed in after it, is news.

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from thymus import Memory, MemoryGuard, Policy, Written
 from thymus.core.beliefs import Status
 from thymus.core.claims import Claim, Kind
-from thymus.core.gates import THYMUS_V3
+from thymus.core.gates import DEFAULT_GATE
 from thymus.core.provenance import Source
 from thymus.core.relations import CONFIRMED, DETECTED, Label, Relation
 from thymus.embed import HashEmbedder
@@ -119,7 +119,7 @@ EMBEDDER: Final = HashEmbedder()
 
 def open_guard(
     *,
-    gate: str | Policy = THYMUS_V3,
+    gate: str | Policy = DEFAULT_GATE,
     judge: ScriptedJudge | None = None,
     store: Store | None = None,
 ) -> MemoryGuard:
@@ -145,8 +145,15 @@ PRETENDER: Final = Source.parse("user", authenticated=False)
 
 
 def flooder(number: int) -> Source:
-    """One of many identities in one hand, each of them authenticated."""
-    return Source.parse(f"email:f{number}@flood.example", authenticated=True)
+    """One of many identities in one hand, each of them authenticated, at a domain of its own."""
+    return Source.parse(f"email:x@{_WOODS[number % 8]}{_BIRDS[number // 8 % 16]}.example", authenticated=True)
+
+
+_WOODS: Final = ("alder", "birch", "cherry", "drift", "ebony", "fruit", "ginkgo", "holly")
+_BIRDS: Final = (
+    *("bunting", "cuckoo", "dunnock", "eider", "falcon", "grouse", "heron", "ibis"),
+    *("jackdaw", "kestrel", "linnet", "magpie", "nuthatch", "osprey", "pintail", "quail"),
+)
 
 
 ACTORS: Final = (USER, COURIER, SPOOF, LOOKALIKE, RAVI, RELAY, ASSISTANT, PRETENDER, flooder(1), flooder(2))

@@ -72,7 +72,7 @@ def test_resolve_undo_and_history(guard: MemoryGuard) -> None:
     event = guard.resolve(held.id, accept=True)
     assert "7:45" in guard.recall("When is my standup?").context
     assert guard.get(first.id).status == "superseded"
-    with pytest.raises(InputError, match="only a contested or quarantined"):
+    with pytest.raises(InputError, match="nothing tells which memories"):
         guard.resolve(held.id, accept=True)
     guard.undo(event.seq)
     assert [memory.id for memory in guard.inbox()] == [held.id]

@@ -419,6 +419,20 @@ def test_who_was_known_is_who_was_known_without_the_source(story: Story) -> None
     """The lookalike resembled the courier, and where the courier never spoke it resembles nobody."""
     guard = story.open(GATES["thymus-v4"])
     guard.remember("x1", source=COURIER)
+    for text in ("the sky is blue", "the hat is red"):
+        guard.remember(text, source=SHOP)
     assert guard.remember("the bin is green", source=LOOKALIKE).effect == "contested"
     guard.revoke(COURIER)
-    assert story.stands() == {"x1": RETRACTED, "the bin is green": ACTIVE}
+    assert (story.memory("x1").status, story.memory("the bin is green").status) == (RETRACTED, ACTIVE)
+
+
+def test_an_acceptance_supersedes_what_stands_without_the_source(story: Story) -> None:
+    """The lookalike's accepted claim had already taken the place of x1."""
+    story.told("x1")
+    story.told("held", SHOP, x1=CONFIRMED)
+    story.told("evil", LOOKALIKE, x1=CONFIRMED)
+    story.guard.resolve(story.memory("evil").id, accept=True)
+    story.guard.resolve(story.memory("held").id, accept=True)
+    assert story.stands() == {"x1": SUPERSEDED, "held": ACTIVE, "evil": ACTIVE}
+    story.guard.revoke(LOOKALIKE)
+    assert story.stands() == {"x1": SUPERSEDED, "held": ACTIVE, "evil": RETRACTED}

@@ -53,7 +53,7 @@ def test_a_value_in_other_words_is_an_echo_too(guard: MemoryGuard) -> None:
     with guard.turn() as turn:
         turn.read("Choir moves to quarter past six in the evening.", source="email:gunilla@choir.example")
         echo = turn.remember("Choir practice 18:15", source="tool:calendar", authenticated=True)
-    assert ["email:gunilla@choir.example"] == [source.key for source in echo.memories[0].lineage]
+    assert [source.key for source in echo.memories[0].lineage] == ["email:gunilla@choir.example"]
 
 
 def test_the_next_turn_starts_clean(guard: MemoryGuard) -> None:

@@ -60,13 +60,7 @@ def _repeated(rival: Rival) -> bool:
 
 
 def _flooded(case: Case) -> bool:
-    """Others have said the same in ``CROWD`` messages already.
-
-    Whoever is less well proved than the claim does not count, and a verified source that has spoken of such things
-    before is not held up: no crowd may silence it.
-    """
-    if case.claim.verified and any(_owner(case) == _owner_of(rival) != "" for rival in case.rivals):
-        return False
+    """Others have said the same in ``CROWD`` messages already; whoever is less well proved does not count."""
     crowd = {
         rival.belief.claim.evidence_id
         for rival in case.rivals
@@ -280,7 +274,7 @@ THYMUS_V4: Final = Policy(
         Rule(name="lookalike", effect=Effect.CONTEST, when=outside & resembles_known),
         Rule(name="unverified-high-stakes", effect=Effect.CONTEST, when=outside & ~verified & high_stakes),
         Rule(name="repeats-what-is-held-back", effect=Effect.CONTEST, when=relayed & repeats_held),
-        Rule(name="flood", effect=Effect.CONTEST, when=outside & flooded),
+        Rule(name="flood", effect=Effect.CONTEST, when=outside & ~verified & flooded),
         Rule(name="sibling-held-back", effect=Effect.CONTEST, when=outside & sibling_held),
     ),
     showing=Showing.WITHHOLD,
@@ -303,7 +297,7 @@ GATES: Final[Mapping[str, Policy]] = MappingProxyType(
         )
     }
 )
-DEFAULT_GATE: Final = THYMUS_V3.name
+DEFAULT_GATE: Final = THYMUS_V4.name
 
 
 _BUSY = Predicate(

@@ -24,13 +24,21 @@ _DOUBT: Final = re.compile(
     r"\b(?:(?:is|are|was|can|could|does|do you think|would) (?:that|this|it|these|they|any of (?:that|this|it))"
     r"(?: all| really| actually| even| be| sound| seem| look)* (?:true|right|real|really|legit|legitimate|genuine"
     r"|correct|accurate|a (?:scam|fraud|trick|hoax|joke)|fake|ok|okay|safe|official|plausible|so)\b"
-    r"|(?:true|legit|real|genuine|right|scam|really|is it)\s*\?\s*$"
+    r"|(?:true|legit|real|genuine|right|scam|really|is it|(?:can|could) (?:that|this|it) be)\s*\?\s*$"
     r"|should i (?:believe|trust|do) (?:that|this|it|them)\b|can i (?:believe|trust) (?:that|this|it|them)\b"
     r"|do you (?:believe|trust) (?:that|this|it|them)\b|(?:stimmt|ist) das (?:so|wahr|echt|richtig)\b"
     r"|est-ce (?:vrai|que c'est vrai)\b|es (?:verdad|cierto)\b|é verdade\b|er det sant\b)",
     re.IGNORECASE,
 )
 _LONGEST_DOUBT: Final = 200
+_FEW_WORDS: Final = 8
+_HEARSAY: Final = re.compile(
+    r"\b(?:some(?:one|body)|they|people|an? (?:[\w-]{1,20} )?(?:e-?mail|mail|message|text|letter|caller|page|site|post)"
+    r"|i (?:just )?(?:got|received|saw|read|heard)) .{0,60}?"
+    r"\b(?:says?|said|saying|wrote|writes?|claim(?:s|ed)?|told|that)\b",
+    re.IGNORECASE,
+)
+_ABOUT_IT: Final = re.compile(r"\b(?:it|that|this|they|them)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +62,14 @@ def forwarded(text: str) -> tuple[Forwarded, ...]:
     return tuple(found)
 
 
-def doubts(sentence: str) -> bool:
-    """Whether a sentence asks if what stands before it is true."""
+def doubts(sentence: str, before: str = "") -> bool:
+    """Whether a sentence asks if what stands before it is true.
+
+    Of what the user only heard somewhere, any short question about *it* does ("Did they move it?").
+    """
     words = sentence.strip()
-    return words.endswith("?") and len(words) <= _LONGEST_DOUBT and _DOUBT.search(words) is not None
+    if not words.endswith("?") or len(words) > _LONGEST_DOUBT:
+        return False
+    if _DOUBT.search(words):
+        return True
+    return words.count(" ") < _FEW_WORDS and bool(_ABOUT_IT.search(words) and _HEARSAY.search(before[:_LONGEST_DOUBT]))

@@ -75,7 +75,7 @@ def _asserted(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """Without what the user repeats only to ask whether it is true: it stands right before the question."""
     held: Sentence | None = None
     for sentence in sentences:
-        if held is not None and not doubts(sentence.words):
+        if held is not None and not doubts(sentence.words, held.words):
             yield held
         held = sentence
     if held is not None:

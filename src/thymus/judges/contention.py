@@ -49,6 +49,9 @@ HOPELESS: Final = 0.03
 LONGEST_SAID: Final = 800
 """Characters of messages that are read whole; of longer ones only the recalled claims are."""
 _FLOOR: Final = 0.003
+MOST_READ: Final = 4_096
+"""Pairs of which the network's answer is remembered: the same memories come up with many questions."""
+_READ: Final[dict[tuple[str, int, str], float]] = {}
 PLAINLY: Final = 0.75
 """From this probability on the network's word alone is enough: whatever else a claim says to look like an answer."""
 _CONTRADICTS: Final = LABELS.index(Label.CONTRADICTS)
@@ -155,12 +158,17 @@ def numbers(question: Question, contention: Contention) -> list[float]:
 
 def read_together(question: Question, contentions: Sequence[Contention]) -> list[float]:
     """How likely the network thinks that what the outsider said, as one text, contradicts the memory: log-odds."""
-    if not contentions:
-        return []
     pairs = [(_memory(contention), _said(question, contention)) for contention in contentions]
-    chances = load_network().relate(pairs)[:, _CONTRADICTS]
-    odds: list[float] = np.log((chances + _FLOOR) / (1 - chances + _FLOOR)).tolist()
-    return odds
+    keys = [(ours.text, speaker, theirs.text) for (ours, speaker), (theirs, _) in pairs]
+    new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in _READ}
+    if new:
+        chances = load_network().relate(list(new.values()))[:, _CONTRADICTS]
+        odds: list[float] = np.log((chances + _FLOOR) / (1 - chances + _FLOOR)).tolist()
+        _READ.update(zip(new, odds, strict=True))
+    found = [_READ[key] for key in keys]
+    while len(_READ) > MOST_READ:  # the oldest go; what another thread took away already is gone
+        _READ.pop(next(iter(_READ), ("", 0, "")), None)
+    return found
 
 
 def _memory(contention: Contention) -> tuple[Reading, int]:

@@ -64,7 +64,11 @@ class Registry:
             until=said.observed_at,
             counts={belief.status: 1},
         )
-        self.add(heard if before is None else _joined(before, heard))
+        if before is not None and _standing(before):
+            heard = _joined(before, heard)
+        elif before is not None:
+            heard = replace(heard, counts={**before.counts, **heard.counts})
+        self.add(heard)
 
     def known(self, source: Source) -> Voice | None:
         """Since when a source is known and how many claims of each status it made; None for a stranger."""
@@ -87,7 +91,7 @@ class Registry:
 
         At most ``MOST``. The name that the source uses now counts, and its assurance as it speaks now.
         """
-        own, whose = self._voices.get(source.key), owner(source) or source.key
+        own, whose = _standing(self._voices.get(source.key)), owner(source) or source.key
         owners = dict.fromkeys(
             other for clue in clues(source) for other in self._index.get(hash(clue), ()) if other != whose
         )
@@ -115,6 +119,11 @@ class Registry:
             owners = self._index.setdefault(hash(key), [])
             if whose not in owners:
                 owners.append(whose)
+
+
+def _standing(voice: Voice | None) -> Voice | None:
+    """The voice, unless all that it said is retracted: it is then as if it had never spoken (G7)."""
+    return voice if voice is not None and voice.counts.keys() - {Status.RETRACTED} else None
 
 
 def _counts(voice: Voice) -> bool:
