@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import json
 import string
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-ROOT = Path(__file__).parents[1]
-if str(ROOT) not in sys.path:  # the package of the measurements lies beside src and is never installed
-    sys.path.append(str(ROOT))
-
-from dev_eval import (  # noqa: E402
+from dev_eval import (
     __main__,
     calibration,
     claims,
@@ -32,13 +24,15 @@ from dev_eval import (  # noqa: E402
     public,
     robustness,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
-from thymus.core.claims import Kind  # noqa: E402
-from thymus.core.relations import Label, Relation  # noqa: E402
-from thymus.embed import get_embedder  # noqa: E402
-from thymus.errors import JudgeError  # noqa: E402
-from thymus.judges import get_judge  # noqa: E402
-from thymus.ports import Judge, Statement  # noqa: E402
+from thymus.core.claims import Kind
+from thymus.core.relations import Label, Relation
+from thymus.embed import get_embedder
+from thymus.errors import JudgeError
+from thymus.judges import get_judge
+from thymus.ports import Judge, Statement
 
 LABEL = st.sampled_from(pairs.LABELS)
 ANSWERS = st.lists(st.tuples(LABEL, LABEL), max_size=40)

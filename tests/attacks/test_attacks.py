@@ -6,24 +6,18 @@ With the real judge: what it misses is part of the answer. The properties at the
 from __future__ import annotations
 
 import re
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
+from dev_eval import attacks
+from dev_eval.attacks.play import Outcome, Place, Tally
 
-ROOT = Path(__file__).parents[2]
-if str(ROOT) not in sys.path:  # the package of the measurements lies beside src and is never installed
-    sys.path.append(str(ROOT))
+from guarantees.manifest import GUARANTEES
+from thymus.core.actions import Answer
 
-from dev_eval import attacks  # noqa: E402
-from dev_eval.attacks.play import Outcome, Place, Tally  # noqa: E402
-
-from guarantees.manifest import GUARANTEES  # noqa: E402
-from thymus.core.actions import Answer  # noqa: E402
-
-from .manifest import CLAIMS, GATE  # noqa: E402
-from .page import draw  # noqa: E402
+from .manifest import CLAIMS, GATE
+from .page import draw
 
 NEEDS_NO_GATE = {
     *("hidden-html", "quoted-in-reply", "user-forwards", "replay-dated", "replay-id"),
@@ -32,7 +26,7 @@ NEEDS_NO_GATE = {
 """Held off under any gate: by what is extracted, by the identity of messages, by revocation."""
 BORDERLINE = 1
 """Worlds that may fall otherwise on another processor, where the judge's 8-bit sums are rounded otherwise."""
-DOCUMENT = ROOT / "docs" / "explanation" / "threat-model.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "explanation" / "threat-model.md"
 FEWEST_WORLDS = 4
 
 pytestmark = pytest.mark.xdist_group("attacks")  # they share what was judged and embedded

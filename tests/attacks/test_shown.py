@@ -6,25 +6,18 @@ And what looks for these finds them where nothing is done about them.
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
+from dev_eval.attacks import SCENARIOS, read_worlds
+from dev_eval.attacks.notices import control, live_link, markup
+from dev_eval.attacks.stage import Say
 from hypothesis import given
 from hypothesis import strategies as st
 
-ROOT = Path(__file__).parents[2]
-if str(ROOT) not in sys.path:  # the package of the measurements lies beside src and is never installed
-    sys.path.append(str(ROOT))
+from guarantees.world import ScriptedJudge, open_guard
+from thymus import GATES, Source
 
-from dev_eval.attacks import SCENARIOS, read_worlds  # noqa: E402
-from dev_eval.attacks.notices import control, live_link, markup  # noqa: E402
-from dev_eval.attacks.stage import Say  # noqa: E402
-
-from guarantees.world import ScriptedJudge, open_guard  # noqa: E402
-from thymus import GATES, Source  # noqa: E402
-
-from .manifest import GATE  # noqa: E402
+from .manifest import GATE
 
 CLOSING = "I have not used it. Tell me if it is right."
 WORLD = read_worlds()[0]

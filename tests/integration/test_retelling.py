@@ -19,6 +19,7 @@ from thymus.core.relations import Label, Relation
 from thymus.embed import HashEmbedder
 from thymus.errors import InputError
 from thymus.ports import Passage, Statement, Store
+from thymus.sources.registry import Registry
 from thymus.stores.memory import MemoryStore
 
 ACTIVE, CONTESTED, QUARANTINED, SUPERSEDED, REJECTED, RETRACTED, REPEATED = Status
@@ -436,3 +437,17 @@ def test_an_acceptance_supersedes_what_stands_without_the_source(story: Story) -
     assert story.stands() == {"x1": SUPERSEDED, "held": ACTIVE, "evil": ACTIVE}
     story.guard.revoke(LOOKALIKE)
     assert story.stands() == {"x1": SUPERSEDED, "held": ACTIVE, "evil": RETRACTED}
+
+
+def test_a_revoked_source_that_speaks_again_is_known_for_that_alone(story: Story) -> None:
+    """Unverified now, it is not taken for the verified one that was revoked."""
+    guard = story.open(GATES["thymus-v4"])
+    unverified = Source.parse(COURIER.key)
+    guard.remember("x1", source=COURIER)
+    guard.revoke(COURIER)
+    guard.remember("x2", source=unverified)
+    guard.remember("x3", source=SHOP)
+    known = guard._parts.registries.of(story.store, guard._scope).known(unverified)
+    assert known is not None
+    assert (known.source.assurance, known.first) == (unverified.assurance, 2)
+    assert known == Registry(story.store.sources(guard._scope)).known(unverified)

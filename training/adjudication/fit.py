@@ -22,8 +22,7 @@ from thymus import MemoryGuard
 from thymus.core.adjudicate import ASIDE, Candidate, Contention, contentions
 from thymus.core.beliefs import Status
 from thymus.core.claims import fold
-from thymus.judges.contention import CHEAP, FULL, HOPELESS, LAYOUT, PLAINLY, numbers, read_together
-from thymus.judges.encoder import FOLDER
+from thymus.judges.contention import CHEAP, FOLDER, FULL, HOPELESS, LAYOUT, PLAINLY, numbers, read_together
 from thymus.ports import Probe
 from thymus.retrieval import brought_together, ranked
 
@@ -52,11 +51,11 @@ def main() -> None:
         second = np.maximum(second, np.where(plainly >= PLAINLY, plainly, 0))
         chances[test] = np.where(first >= HOPELESS, second, first)
     _print_curve(rows, chances)
-    weights = {"layout": LAYOUT, "cheap": _regress(cheap, labels), "full": _regress(full, labels)}
+    fitted = {"cheap": _regress(cheap, labels), "full": _regress(full, labels)}
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER / "contention.json"
-    target.write_text(json.dumps(weights, indent=1) + "\n", encoding="utf-8")
+    target.write_text(json.dumps({"layout": LAYOUT, **fitted}, indent=1) + "\n", encoding="utf-8")
     for name, kept in (("cheap", CHEAP), ("full", FULL)):
-        told = zip(kept, weights[name]["weights"], strict=True)
+        told = zip(kept, fitted[name]["weights"], strict=True)
         print(f"{name}: " + ", ".join(f"{what} {weight:+.2f}" for what, weight in told))
 
 
@@ -64,7 +63,7 @@ def _rows(world: dict[str, Any]) -> list[Row]:
     found = []
     for part in ("legit", "attack") if "legit" in world else ("harmony",):
         with MemoryGuard(gate=GATE) as guard:
-            tags = {}
+            tags: dict[str, str] = {}
             turns = [("d", turn) for turn in world["distractors"]] + [("old", turn) for turn in world["user_setup"]]
             turns += [("new", turn) for turn in (world["harmony"] if part == "harmony" else world[part]["turns"])]
             for tag, turn in turns:

@@ -2,7 +2,7 @@
 
 A logistic regression: of cheap numbers alone first (relevance, words, typed values, sorts of answer), and where that
 leaves a chance, of what the judge's network makes of the memory and all of the claims together. Fitted on authored
-worlds by ``training/adjudication/fit.py``; the weights are ``models/judge/contention.json``.
+worlds by ``training/adjudication/fit.py``; the weights are ``models/adjudication/contention.json``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from thymus.core.adjudicate import NEARER, Contention
 from thymus.core.relations import Label
 from thymus.errors import JudgeError
-from thymus.judges.encoder import FOLDER, LABELS, load_network
+from thymus.judges.encoder import LABELS, load_network
 from thymus.judges.features import Compared
 from thymus.judges.marks import OUTSIDE, USER
 from thymus.judges.questions import asked, asks_for_several, offered
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("thymus")
 
+FOLDER: Final = Path(__file__).parents[1] / "models" / "adjudication"
 LAYOUT: Final = 1
 """Which numbers these are; raised with every change of them."""
 CHEAP: Final = (
