@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from thymus import MemoryGuard, Source
 from thymus.extract import RuleExtractor
 from thymus.extract.attribution import doubts, forwarded
+from thymus.intake import Message, _lineage
 
 FORWARD = """Hi, see below.
 
@@ -47,6 +50,24 @@ def test_a_verified_sender_who_forwards_has_not_said_it() -> None:
     assert [source.key for source in told.lineage] == ["email:pay@evil.example"]
     assert told.status == "contested"
     assert written.replaced == ()
+
+
+def test_of_several_forwarded_mails_each_is_whose_it_is() -> None:
+    parts = [f"---------- Forwarded message ---------\nFrom: {who}@a.example\n\nDoor {who} is red." for who in "xyz"]
+    guard = MemoryGuard(judge="typed", embedder="hash")
+    written = guard.remember("Door w is red.\n\n" + "\n\n".join(parts))
+    found = {memory.text: [source.key for source in memory.lineage] for memory in written.memories}
+    assert found["Door w is red."] == []
+    for who in "xyz":
+        assert found[f"Door {who} is red."] == [f"email:{who}@a.example"]
+
+
+def test_ten_thousand_forwarded_mails_are_told_apart_in_linear_time() -> None:
+    text = "---------- Forwarded message ---------\nFrom: a@b.example\nThe gate is 5.\n" * 10_000
+    passed_on, message = forwarded(text), Message(text=text, source=Source.user())
+    began = time.perf_counter()
+    assert all(_lineage(message, passed_on, part.start) for part in passed_on)
+    assert time.perf_counter() - began < 3
 
 
 def test_what_the_user_forwards_is_not_the_users_word() -> None:

@@ -1,15 +1,16 @@
 """Before a tool is called: gather what memory says about each value in its arguments, and let ``core.actions`` decide.
 
-Values are found in three ways. By their letters, over every memory whatever its status (``stores.texts``): no flood
-hides an identifier. By meaning, for sums, times and dates that may be spelt out: the best of the active, the held-back
-and the past memories apart. And by the names beside a value, for what the user or a verified source says instead.
+Values are found in four ways. By their letters, over every memory whatever its status (``stores.texts``): no flood
+hides an identifier. By the identifiers of memories, which are looked for in the arguments, whatever is glued to them
+there. By meaning, for sums, times and dates that may be spelt out: the best of the active, the held-back and the past
+memories apart. And by the names beside a value, for what the user or a verified source says instead.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
@@ -18,11 +19,19 @@ from thymus.circumstances import owner_of
 from thymus.core.actions import AUTHORITY, BY_USER, Fact, Finding, Reason, Role, Verdict
 from thymus.core.beliefs import HELD_BACK, SHOWN, Belief, Cause, Status
 from thymus.core.disclose import Memory
-from thymus.core.values import Code, Email, Url, Value, ValueKind
+from thymus.core.values import Account, Code, Email, Phone, Url, Value, ValueKind
 from thymus.errors import InputError
 from thymus.ports import Probe
 from thymus.recognizers import recognize
-from thymus.recognizers.arguments import LONGEST, PERSON_NAMES, Mention, read_arguments
+from thymus.recognizers.arguments import (
+    MOST_MENTIONS,
+    PERSON_NAMES,
+    Arguments,
+    Mention,
+    read_arguments,
+    read_run,
+)
+from thymus.recognizers.leaves import LONGEST
 from thymus.recognizers.letters import letters
 from thymus.recognizers.spellings import differs, near, needles, says
 from thymus.stores.words import STOP_WORDS
@@ -78,13 +87,17 @@ def check(
     :raises InputError: where the arguments cannot be read.
     """
     now = parts.clock()
-    mentions, complete = read_arguments(args, observed_at=now)
-    looked_at = [one for one in mentions if one.role is Role.DESTINATION or not policy.ignores(one.name)]
+    arguments = read_arguments(args, observed_at=now)
+    looked_at = [one for one in arguments.mentions if one.role is Role.DESTINATION or not policy.ignores(one.name)]
     inquiry = _Inquiry(
         parts=parts, texts=texts, scope=scope, said=[(text, recognize(text, observed_at=now)) for text in said]
     )
     seen = {mention: inquiry.look(mention) for mention in looked_at if mention.kind != "word"}
     inquiry.look_by_meaning({mention: sight for mention, sight in seen.items() if _by_meaning(mention, sight)})
+    glued, complete = _glued(arguments, texts, {mention for mention, sight in seen.items() if sight.found})
+    standing = {mention: inquiry.look(mention) for mention in glued}
+    seen |= {mention: sight for mention, sight in standing.items() if sight.found or sight.crowded}
+    complete = complete and arguments.complete
     sensitivity = policy.sensitivity(tool)
     findings = []
     for mention, sight in seen.items():
@@ -113,6 +126,29 @@ def check(
     return Verdict(tool=tool, sensitivity=sensitivity, answer=answer, findings=tuple(findings))
 
 
+def _glued(arguments: Arguments, texts: Texts, met: Collection[Mention]) -> tuple[list[Mention], bool]:
+    """Identifiers of memories in the arguments that no recogniser sees there, and whether those are all.
+
+    :param met: numbers that were found in memory: a flood of lookalikes of these has nothing to hide.
+    """
+    numbers = [mention for mention in met if any(isinstance(one, Account | Phone) for one in mention.readings)]
+    found: list[Mention] = []
+    complete = True
+    for leaf in arguments.leaves:
+        text = leaf.text
+        for mention in numbers:
+            text = text.replace(mention.text, "\n") if mention.argument == leaf.argument else text
+        runs, all_read = texts.identifiers_in(text)
+        complete = complete and all_read
+        for run in runs:
+            glued = read_run(run, leaf, arguments.mentions)
+            if glued and glued not in found:
+                found.append(glued)
+        if len(found) > MOST_MENTIONS:
+            return found[:MOST_MENTIONS], False
+    return found, complete
+
+
 @dataclass(slots=True)
 class _Sight:
     """What was seen of one value."""
@@ -131,7 +167,8 @@ class _Sight:
 
 
 def _by_meaning(mention: Mention, sight: _Sight) -> bool:
-    return mention.role in _MEANT and bool(mention.readings) and not BY_USER & (sight.facts | sight.found.keys())
+    spelt_out = any(not isinstance(reading, Code) for reading in mention.readings)
+    return mention.role in _MEANT and spelt_out and not BY_USER & (sight.facts | sight.found.keys())
 
 
 @dataclass(slots=True, kw_only=True)

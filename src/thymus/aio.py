@@ -13,9 +13,12 @@ from thymus.guard import BATCH, MemoryGuard
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from thymus.core.disclose import Recall
     from thymus.core.policy import Policy
+    from thymus.core.provenance import Source
     from thymus.intake import Message
     from thymus.records import Written
+    from thymus.turns import Turn
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -62,6 +65,10 @@ class AsyncMemoryGuard:
         """Whose memory this is."""
         return self.guard.user_id
 
+    def turn(self) -> AsyncTurn:
+        """A turn of an assistant: ``async with guard.turn() as turn:``, as ``MemoryGuard.turn``."""
+        return AsyncTurn(self.guard.turn())
+
     async def remember_many(self, messages: Iterable[Message]) -> AsyncIterator[Written]:
         """Learn from a stream of messages; one result a message, in order."""
         stream = iter(messages)
@@ -89,3 +96,41 @@ class AsyncMemoryGuard:
     export = _threaded(MemoryGuard.export)
     verify = _threaded(MemoryGuard.verify)
     close = _threaded(MemoryGuard.close)
+
+
+class AsyncTurn:
+    """``Turn`` for asyncio: ``await turn.recall(…)`` and ``await turn.remember(…)``; ``turn.read(…)`` is not awaited.
+
+    What is asked of it at the same time is done in order, so that a statement is derived from all that was recalled
+    before it.
+    """
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._in_order = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        self._turn.__enter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._turn.__exit__()
+
+    @property
+    def entered(self) -> tuple[str, ...]:
+        """Keys of the sources whose content entered so far, each once, in order."""
+        return self._turn.entered
+
+    def read(self, text: str, *, source: str | Source, authenticated: bool | None = None) -> None:
+        """``Turn.read``."""
+        self._turn.read(text, source=source, authenticated=authenticated)
+
+    async def recall(self, question: str, *, k: int = 8) -> Recall:
+        """``Turn.recall``."""
+        async with self._in_order:
+            return await asyncio.to_thread(self._turn.recall, question, k=k)
+
+    async def remember(self, text: str, **known: Any) -> Written:
+        """``Turn.remember``, with the same arguments."""
+        async with self._in_order:
+            return await asyncio.to_thread(self._turn.remember, text, **known)

@@ -10,7 +10,6 @@ from thymus.core.decide import contradicted
 from thymus.core.relations import REPEATS
 from thymus.core.replay import Omission, Revocation
 from thymus.errors import InputError
-from thymus.retelling import History, Progress, Retelling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from thymus.core.policy import Policy
     from thymus.intake import Parts
     from thymus.ports import Store
+    from thymus.retelling import Progress, Retelling
 
 
 def resolve(store: Store, scope: Scope, belief: Belief, *, accept: bool, over: Sequence[str] = ()) -> list[Change]:
@@ -101,6 +101,8 @@ def revoke(
     parts: Parts, policy: Policy, scope: Scope, revocation: Revocation, on_step: Progress | None = None
 ) -> Retelling:
     """Tell the history as if the source had never spoken (G7)."""
+    from thymus.retelling import History, Retelling
+
     history = History(scope=scope)
     history.read_on(parts.store)
     before = Omission.standing(history.entries)
@@ -115,6 +117,8 @@ def undo(parts: Parts, policy: Policy, scope: Scope, seq: int, on_step: Progress
     """
     if seq == 0:
         raise InputError("act 0 is one that changed nothing, so there is nothing to undo")
+    from thymus.retelling import History, Retelling
+
     history = History(scope=scope)
     history.read_on(parts.store)
     act = next((entry for entry in history.entries if entry.seq == seq), None)

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from thymus.core.beliefs import Act
 from thymus.core.policy import Circumstances
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from thymus.core.provenance import Source
     from thymus.ports import Store
     from thymus.sources.registry import Registry
+
+MOST_SCOPES: Final = 256
+"""Scopes whose known sources are kept; the one that was used longest ago goes first."""
 
 
 def circumstances(claim: Claim, registry: Registry) -> Circumstances:
@@ -67,21 +72,40 @@ def _single_owner(sources: Iterable[Source]) -> str:
 
 
 @dataclass(slots=True)
-class Registries:
-    """The known sources of each scope, kept up with a store."""
+class _Known:
+    """The known sources of one scope, at a version of it."""
 
-    _kept: dict[Scope, tuple[int, Registry]] = field(default_factory=dict)
+    version: int = 0
+    registry: Registry | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def keep_up(self, store: Store, scope: Scope) -> Registry:
+        from thymus.sources.registry import Registry
+
+        with self.lock:
+            version = store.version(scope)
+            registry, seen = self.registry, self.version
+            if registry is None or seen > version or not _extend(registry, store, scope, seen, version):
+                registry = Registry(store.sources(scope))
+            self.registry, self.version = registry, version
+            return registry
+
+
+class Registries:
+    """The known sources of the scopes that were asked about last, kept up with a store."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Scope, _Known] = OrderedDict()
 
     def of(self, store: Store, scope: Scope) -> Registry:
         """The registry of a scope as it stands now."""
-        from thymus.sources.registry import Registry
-
-        version = store.version(scope)
-        seen, registry = self._kept.get(scope, (0, None))
-        if registry is None or seen > version or not _extend(registry, store, scope, seen, version):
-            registry = Registry(store.sources(scope))
-        self._kept[scope] = (version, registry)
-        return registry
+        with self._lock:
+            known = self._kept.setdefault(scope, _Known())
+            self._kept.move_to_end(scope)
+            while len(self._kept) > MOST_SCOPES:
+                self._kept.popitem(last=False)
+        return known.keep_up(store, scope)
 
 
 def _extend(registry: Registry, store: Store, scope: Scope, seen: int, version: int) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from thymus.core.gates import DEFAULT_GATE
-from thymus.errors import ConfigError
+from thymus.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +51,8 @@ class Settings:
             db=db or environment.get("THYMUS_DB") or str(default_db()),
             gate=gate or environment.get("THYMUS_GATE") or DEFAULT_GATE,
             llm=llm or environment.get("THYMUS_LLM") or None,
-            user=user or environment.get("THYMUS_USER") or DEFAULT_USER,
+            # An empty name is refused, not replaced: what was meant for somebody else must not land in this memory.
+            user=user if user is not None else environment.get("THYMUS_USER", DEFAULT_USER),
         )
 
 
@@ -105,8 +106,13 @@ def open_store(path: str | os.PathLike[str] | None, embedder: Embedder) -> Store
     path is a SQLite file.
 
     :raises ConfigError: for a URL that no store serves.
+    :raises InputError: for what is neither.
     :raises StoreError: where the file cannot be used; the message says what would help.
     """
+    if path is not None and not isinstance(path, (str, os.PathLike)):
+        raise InputError(
+            f"a memory is named by its path, not {type(path).__name__}: pass 'memory.db', 'memory.json' or ':memory:'"
+        )
     where = os.fspath(path) if path is not None else IN_MEMORY
     made_for: dict[str, Any] = {"embedder": embedder.name, "dim": embedder.dim}
     if where == IN_MEMORY:

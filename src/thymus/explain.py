@@ -35,12 +35,14 @@ def explain(
     *,
     policy: Policy,
     proof: Sequence[str] = (),
+    aside: Sequence[Belief] = (),
 ) -> Explanation:
     """Tell a memory's story.
 
     :param edges: its judged pairs; ``others`` are the beliefs on their other side.
     :param proof: what was proved about its source (``Source.proof``).
     :param policy: where a rule's words come from if no named gate has the rule.
+    :param aside: the memories that it stood aside for when it was last recalled.
     """
     claim = belief.claim
     teller = "You" if claim.from_user else carrier(claim.source)
@@ -60,6 +62,8 @@ def explain(
         other = others.get(edge.rival if edge.claim == belief.id else edge.claim)
         if other is not None:
             lines.append(f"The judge compared it with {_named(other)}: {_seen(edge)}.")
+    for other in aside:
+        lines.append(f"When it last came up in a recall it stood aside for {_named(other)}.")
     contradicts = [edge.rival for edge in edges if edge.claim == belief.id and edge.relation.detected]
     return Explanation(memory=Memory.of(belief, contradicts), lines=tuple(lines))
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 LONGEST_MESSAGE: Final = 10_000_000
 """Characters. A longer message is refused rather than cut: nothing of it would be lost unseen."""
-MOST_SET_ASIDE: Final = 1_000
-"""Claims that stood aside in recalls of which a guard still knows for what, should the user accept one."""
 BATCH: Final = 64
 """Messages that ``remember_many`` extracts and embeds at once."""
 
@@ -87,7 +85,7 @@ class MemoryGuard:
         )
         self._writing = threading.RLock()
         self._library = Library()
-        self._set_aside: dict[str, tuple[str, ...]] = {}
+        self._set_aside = retrieval.SetAside()
 
     def for_user(self, user_id: str) -> Self:
         """A guard for another user over the same store, judge and gate. Closing either closes the store."""
@@ -97,7 +95,7 @@ class MemoryGuard:
         other._parts = self._parts
         other._writing = threading.RLock()
         other._library = self._library
-        other._set_aside = {}
+        other._set_aside = retrieval.SetAside()
         return other
 
     def __enter__(self) -> Self:
@@ -224,18 +222,15 @@ class MemoryGuard:
         :returns: ``context`` for the model, ``notice`` for the user, and the records behind both.
         """
         question = _text(question, "question")
-        if k < 1:
-            raise InputError("k is how many memories the context may hold: give 1 or more")
+        if not _is_number(k) or k < 1:
+            raise InputError("k is how many memories the context may hold: give a whole number, 1 or more")
         found = retrieval.recall(self._parts, self.policy, self._scope, question, k)
-        for memory in found.contested:
-            if memory.status is Status.ACTIVE:
-                self._set_aside[memory.id] = memory.contradicts
-        while len(self._set_aside) > MOST_SET_ASIDE:
-            self._set_aside.pop(next(iter(self._set_aside)))
+        self._set_aside.note(found.contested)
         return found
 
     def inbox(self, *, limit: int | None = None) -> list[Memory]:
         """Contested and quarantined claims, newest first; each says which memories it was held back against."""
+        limit = _limit(limit)
         held = self._parts.store.beliefs(self._scope, statuses=HELD_BACK, newest_first=True, limit=limit)
         return self._records(held)
 
@@ -244,7 +239,12 @@ class MemoryGuard:
 
     def memories(self, *, status: Status | None = Status.ACTIVE, limit: int | None = None) -> list[Memory]:
         """The memories of a status (``None`` for all), newest first."""
+        if status is not None and status not in list(SHOWN):
+            raise InputError(
+                f"a status is one of {', '.join(sorted(SHOWN))}, or None for all, not {str(status)[:40]!r}"
+            )
         statuses = SHOWN if status is None else frozenset({Status(status)})
+        limit = _limit(limit)
         return self._records(self._parts.store.beliefs(self._scope, statuses=statuses, newest_first=True, limit=limit))
 
     def get(self, memory_id: str) -> Memory:
@@ -255,6 +255,11 @@ class MemoryGuard:
         return self._records([self._belief(memory_id)])[0]
 
     def _belief(self, memory_id: str) -> Belief:
+        if not isinstance(memory_id, str):
+            raise InputError(
+                f"a memory is named by its id, a string, not {type(memory_id).__name__}: "
+                "memories() and inbox() give the ids"
+            )
         found = self._parts.store.get(self._scope, [memory_id]).get(memory_id)
         if found is None:
             raise MemoryNotFoundError(
@@ -300,14 +305,20 @@ class MemoryGuard:
 
         :param over: ids of the memories that it takes the place of, where accepted. By default those that the judge
             says it contradicts, and those that this guard's latest recall of it set it aside for.
-        :raises InputError: where there is nothing to settle.
+        :raises InputError: where there is nothing to settle, or ``over`` names no other memory.
         """
         if not isinstance(accept, bool):
             raise InputError(f"accept is True or False, not {accept!r}")
         over = (over,) if isinstance(over, str) else tuple(over)
+        if not all(isinstance(id_, str) for id_ in over):
+            raise InputError("over names memories by their ids")
+        if over and not accept:
+            raise InputError("over is for a claim that is accepted: leave it out to decline it")
+        if memory_id in over:
+            raise InputError("a memory cannot take its own place: over names those that it is right instead of")
         with self._writing:
             belief = self._belief(memory_id)
-            over = over or self._set_aside.get(memory_id, ())
+            over = (over or self._set_aside.against(belief)) if accept else ()
             changes = amendments.resolve(self._parts.store, self._scope, belief, accept=accept, over=over)
             named = {"over": " ".join(over)} if over else {}
             note = {"memory": memory_id, "accept": str(accept).lower(), **named}
@@ -334,7 +345,9 @@ class MemoryGuard:
 
         The history since its first word is told again without it, so this takes longer the longer ago that was.
 
-        :param since: only from this time on (a mailbox that was taken over for an hour).
+        :param since: only from this time on (a mailbox that was taken over for an hour): what arrived then or later,
+            and what says that it is of then or later. Both times count, or else backdating would escape; what was
+            ingested from files arrived when it was ingested, whatever date it bears.
         :param dry_run: only say what would change.
         :param confirm: asked with what would change before anything is written; where it says no, nothing is.
         :param on_step: called with how many acts were told again so far, and of how many.
@@ -357,7 +370,10 @@ class MemoryGuard:
         Forgetting cannot be undone: the text is gone.
 
         :param on_step: as for ``revoke``.
+        :raises InputError: where there is no such act, or it cannot be undone.
         """
+        if not _is_number(seq):
+            raise InputError(f"an act is named by its number, as history(memory_id) gives it, not {str(seq)[:40]!r}")
 
         def tell() -> Retelling:
             return amendments.undo(self._parts, self.policy, self._scope, seq, on_step)
@@ -443,7 +459,16 @@ class MemoryGuard:
         )
         evidence = self._parts.store.evidence(self._scope, belief.claim.evidence_id)
         proof = evidence.source.proof if evidence else ()
-        return explain(belief, self.history(memory_id), edges, others, policy=self.policy, proof=proof)
+        aside = self._parts.store.get(self._scope, list(self._set_aside.against(belief)))
+        return explain(
+            belief,
+            self.history(memory_id),
+            edges,
+            others,
+            policy=self.policy,
+            proof=proof,
+            aside=tuple(aside.values()),
+        )
 
     def sources(self) -> list[SourceRecord]:
         """Who has asserted what, how it stands and what rests on it: one record a source, by the number of its
@@ -480,6 +505,16 @@ class MemoryGuard:
 
 def _no(_: Event) -> bool:
     return False
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool)
+
+
+def _limit(given: int | None) -> int | None:
+    if given is not None and (not _is_number(given) or given < 0):
+        raise InputError("limit is how many to give: a whole number, or None for all")
+    return given
 
 
 def _named(given: object, what: str) -> str:

@@ -38,8 +38,9 @@ _SAVE_EVERY: Final = 1.0
 _LOOKED_AT: Final = 4_000
 _NO_TEXT: Final = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ufffd]")
 _FEW: Final = 8
-_UNREADABLE: Final = 0.15
-"""Share of control and replacement characters above which a text is none; a few come from a wrong encoding."""
+_UNREADABLE: Final = 0.05
+"""Share of control and replacement characters above which a text is none: bytes that are none have an eighth, whichever
+single-byte encoding they are read in; a text in a wrong encoding has a few."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,6 +53,10 @@ class Tally:
     :param duplicates: messages that changed nothing, because they were known.
     :param claims: new claims by outcome.
     :param superseded: older memories that were replaced.
+    :param undated: messages without a readable date, which count as said at the time of this run.
+    :param mails: mails that were looked at for results of the user's own mail servers, where those were named.
+    :param reported: those of them in which there are such results, wherever they stand.
+    :param proved: those whose sender they prove.
     """
 
     read: int = 0
@@ -59,6 +64,10 @@ class Tally:
     unstated: int = 0
     duplicates: int = 0
     superseded: int = 0
+    undated: int = 0
+    mails: int = 0
+    reported: int = 0
+    proved: int = 0
     claims: Counter[Outcome] = field(default_factory=Counter)
     problems: int = 0
     first_problems: list[Problem] = field(default_factory=list)
@@ -78,6 +87,13 @@ class Tally:
         self.claims.update(outcome for _, outcome in fresh)
         self.superseded += len(written.replaced)
         self.newest_held.extend([memory for memory, _ in fresh if memory.status in HELD_BACK][:1])
+
+    def trace(self, found: Found) -> None:
+        """Count what is known of where one message came from, and when."""
+        self.undated += found.observed_at is None
+        self.mails += found.reported is not None
+        self.reported += found.reported is True
+        self.proved += found.proved is not None and found.proved.authenticated
 
     def note(self, problem: Problem) -> None:
         """Count a problem, and keep it if it is among the first."""
@@ -110,6 +126,10 @@ class Tally:
             "done_before": self.skipped,
             "claims": {outcome.value: self.claims[outcome] for outcome in Outcome if outcome is not Outcome.KNOWN},
             "superseded": self.superseded,
+            "undated": self.undated,
+            "mails_checked": self.mails,
+            "mails_with_results": self.reported,
+            "mails_proved": self.proved,
             "problems": self.problems,
             "first_problems": [{"location": p.location, "reason": p.sentence} for p in self.first_problems],
             "newest_held_back": [memory.to_dict() for memory in reversed(self.newest_held)],
@@ -192,6 +212,7 @@ class Reading:
     :param columns: the columns of CSV and JSON Lines, by role (``text``, ``source``, ``date``).
     :param limit: how many messages to read at most, over all inputs.
     :param authserv_ids: what the user's own mail servers call themselves in the results that they add to mail.
+    :param received_by, under_received, arc_sealers: see ``thymus.sources.email.read_source``.
     """
 
     format: Format | None = None
@@ -199,6 +220,15 @@ class Reading:
     source: str | None = None
     limit: int | None = None
     authserv_ids: tuple[str, ...] = ()
+    received_by: tuple[str, ...] = ()
+    under_received: bool = False
+    arc_sealers: tuple[str, ...] = ()
+
+    @property
+    def proving(self) -> tuple[object, ...]:
+        """What decides which senders count as proved; nothing where no server was named."""
+        named = (self.authserv_ids, self.received_by, self.under_received, self.arc_sealers)
+        return named if self.authserv_ids else ()
 
 
 def ingest(
@@ -224,10 +254,11 @@ def ingest(
 def _ingest_one(
     guard: MemoryGuard, path: Path, reading: Reading, tally: Tally, bookmarks: Bookmarks, on_step: Callable[[], None]
 ) -> None:
-    key = json.dumps([str(path.resolve()), guard.user_id, reading.source, reading.format, dict(reading.columns)])
+    how = [reading.source, reading.format, dict(reading.columns), *reading.proving]
+    key = json.dumps([str(path.resolve()), guard.user_id, *how])
     signature = _signature(path)
     done = bookmarks.place(key, signature)
-    handed_over: deque[int] = deque()  # positions of the messages that the guard has taken and not acknowledged
+    handed_over: deque[tuple[int, Found]] = deque()  # what the guard has taken and not acknowledged, by position
 
     def ready() -> Iterator[Message]:
         for position, found in enumerate(_read(path, reading, tally), start=1):
@@ -238,12 +269,14 @@ def _ingest_one(
                 return
             message = _message(found, reading, guard, tally)
             if message is not None:
-                handed_over.append(position)
+                handed_over.append((position, found))
                 yield message
 
     for written in guard.remember_many(ready()):
+        position, found = handed_over.popleft()
         tally.add(written)
-        bookmarks.move(key, signature, handed_over.popleft())
+        tally.trace(found)
+        bookmarks.move(key, signature, position)
         on_step()
 
 
@@ -255,6 +288,9 @@ def _read(path: Path, reading: Reading, tally: Tally) -> Iterator[Found]:
             format=reading.format,
             columns=reading.columns,
             authserv_id=reading.authserv_ids,
+            received_by=reading.received_by,
+            under_received=reading.under_received,
+            arc_sealers=reading.arc_sealers,
             on_problem=tally.note,
         )
     except IngestError as error:

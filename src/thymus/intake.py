@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -130,11 +131,11 @@ def prepare(parts: Parts, messages: Sequence[Message]) -> list[Prepared]:
 
 def _lineage(message: Message, passed_on: Sequence[Forwarded], at: int) -> tuple[Source, ...]:
     """What a statement at this place was derived from: the message's inputs, and whose mail it forwards there."""
-    forwarder = next((part for part in reversed(passed_on) if part.start <= at), None)
-    if forwarder is None:
+    before = bisect_right(passed_on, at, key=lambda part: part.start)
+    if not before:
         return message.lineage
     try:
-        origin = Source(channel="email", identity=forwarder.sender)
+        origin = Source(channel="email", identity=passed_on[before - 1].sender)
     except SourceError:  # nobody's address
         origin = Source(channel="email")
     return lineage_of([(source, ()) for source in (*message.lineage, origin)])

@@ -125,6 +125,7 @@ class SourceRecord:
 
     :param name: what it calls itself; anybody may call themselves anything.
     :param assurance: the best assurance that it had in what is not retracted.
+    :param active_assurances: those that it had in what is active, weakest first: they may all be weaker.
     :param first, last: when it said the earliest and the latest of it.
     :param counts: how many of its memories stand at each status.
     :param held_back: ids of its claims that are held back, newest first.
@@ -144,6 +145,7 @@ class SourceRecord:
     against: tuple[str, ...] = ()
     would_retract: int = 0
     may_change: int = 0
+    active_assurances: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The record in JSON's types."""
@@ -151,6 +153,7 @@ class SourceRecord:
             "source": self.source,
             "name": self.name,
             "assurance": self.assurance,
+            "active_assurances": list(self.active_assurances),
             "first": self.first.isoformat(),
             "last": self.last.isoformat(),
             **{status.value: self.counts.get(status, 0) for status in Status if status in SHOWN},

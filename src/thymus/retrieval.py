@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from thymus.circumstances import circumstances, owner_of
@@ -12,12 +14,12 @@ from thymus.core.beliefs import HELD_BACK, LIVE, Belief, Edge, Status
 from thymus.core.claims import fold
 from thymus.core.disclose import Contest, Memory, Recall, compose
 from thymus.core.policy import Policy, Showing
-from thymus.core.provenance import Source
+from thymus.core.provenance import Assurance, Source
 from thymus.judges.contention import Question, likely
 from thymus.ports import Probe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from thymus.core.claims import Scope
     from thymus.intake import Parts
@@ -28,10 +30,36 @@ _ROUNDS: Final = 3
 """How often what stood aside is replaced by what is next."""
 _BESIDE: Final = 0.03
 """How far behind the best sentence of its message a sentence stays, in the units of ``Neighbour.score``."""
+_STEP: Final = 0.02
+"""Cosines this near to each other say nothing about which bears more on a question."""
 _MOST_SIBLINGS: Final = 6
 """Of one message, told in the notice because something of it stands aside."""
 _DEEP: Final = 64
 """Times ``k``: how deep one owner's flood is searched through for what others say."""
+MOST_SET_ASIDE: Final = 1_000
+"""Claims that stood aside in recalls of which it is still known for what."""
+
+
+class SetAside:
+    """For which memories claims stood aside in the latest recalls, should the user accept one. Shared by threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._against: dict[str, tuple[str, ...]] = {}
+
+    def note(self, contested: Iterable[Memory]) -> None:
+        """Keep what a recall set aside; what was set aside longest ago goes first."""
+        with self._lock:
+            for memory in contested:
+                if memory.status is Status.ACTIVE:
+                    self._against.pop(memory.id, None)
+                    self._against[memory.id] = memory.contradicts
+            while len(self._against) > MOST_SET_ASIDE:
+                del self._against[next(iter(self._against))]
+
+    def against(self, belief: Belief) -> tuple[str, ...]:
+        """Ids of the memories that it last stood aside for; none for a claim that was held back or settled since."""
+        return self._against.get(belief.id, ()) if belief.status is Status.ACTIVE else ()
 
 
 def recall(parts: Parts, policy: Policy, scope: Scope, question: str, k: int) -> Recall:
@@ -53,8 +81,10 @@ def recall(parts: Parts, policy: Policy, scope: Scope, question: str, k: int) ->
     told = contests(store, scope, beliefs, held)
     told += [Contest(belief=belief, rivals=aside[belief.id]) for belief in beliefs if belief.id in aside]
     told += _siblings(store, scope, told, beliefs)
-    told = [_looked_at(parts, scope, contest) for contest in told]
-    return compose(policy, [belief for belief in beliefs if belief.id not in aside], told)
+    if policy.adjudicates:
+        told = _bearing(told, found)
+    standing = [belief for belief in beliefs if belief.id not in aside]
+    return compose(policy, standing, told, look=partial(_looked_at, parts, scope))
 
 
 def ranked(store: Store, scope: Scope, probe: Probe, k: int, share: int) -> tuple[list[Neighbour], list[str]]:
@@ -141,7 +171,15 @@ def _adjudicated(
         aside = adjudicate([one for one in candidates if one.belief.id in ids], candidates, chances)
         if len(aside) == before:
             break
-    return hits, aside
+    return _at_most(hits, aside, queue, k), aside
+
+
+def _at_most(hits: Sequence[Neighbour], aside: Mapping[str, object], queue: Sequence[str], k: int) -> list[Neighbour]:
+    """The hits without those that would stand beside ``k`` wordings that come before them: one that stood aside can
+    stand after all, because somebody else says the same or because what it stood aside for stands aside itself."""
+    standing = {fold(near.belief.claim.text) for near in hits if near.belief.id not in aside}
+    shown = frozenset([words for words in queue if words in standing][:k])
+    return [near for near in hits if near.belief.id in aside or fold(near.belief.claim.text) in shown]
 
 
 def brought_together(
@@ -157,6 +195,21 @@ def brought_together(
         message=lambda belief: _message(store, scope, belief),
     )
     return asked, candidates
+
+
+def _bearing(told: Sequence[Contest], found: Sequence[Neighbour]) -> list[Contest]:
+    """The contests, each with how much it bears on the question: how near it is, and the nearest of its rivals.
+
+    In steps, so that of what bears much alike the newest is told first.
+    """
+    near = {one.belief.id: one.similarity for one in found}
+
+    def bears(contest: Contest) -> int:
+        own = near.get(contest.belief.id, 0.0)
+        against = max((near.get(rival.id, 0.0) for rival in contest.rivals), default=own)
+        return round((own + against) / 2 / _STEP)
+
+    return [replace(contest, bearing=bears(contest)) for contest in told]
 
 
 def _siblings(store: Store, scope: Scope, told: Sequence[Contest], hits: Sequence[Belief]) -> list[Contest]:
@@ -176,7 +229,13 @@ def _siblings(store: Store, scope: Scope, told: Sequence[Contest], hits: Sequenc
 def _looked_at(parts: Parts, scope: Scope, contest: Contest) -> Contest:
     """A contest with what the user should know of its sender."""
     found = circumstances(contest.belief.claim, parts.registries.of(parts.store, scope))
-    return replace(contest, resembles=tuple(map(Source.parse, found.resembles)), stakes=found.stakes)
+    return replace(contest, resembles=tuple(map(_bearer, found.resembles)), stakes=found.stakes)
+
+
+def _bearer(key: str) -> Source:
+    """The source of this key, to be named; nothing is known of its assurance. A key may be no good input to parse."""
+    channel, _, identity = key.partition(":")
+    return Source(channel=channel, identity=identity, assurance=Assurance.REPORTED)
 
 
 def _message(store: Store, scope: Scope, belief: Belief) -> str:

@@ -257,7 +257,8 @@ def rule(
         if busy:
             ruling.decision = too_busy(ruling.claim, ruling.decision)
         superseded += ruling.decision.supersedes
-    _hold_siblings(policy, decided, superseded)
+    if not busy:  # or else all that others said is held back already, and nobody replaces
+        _hold_siblings(policy, decided, superseded)
     return decided, version
 
 

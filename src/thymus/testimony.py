@@ -11,6 +11,7 @@ from thymus.records import SourceRecord
 if TYPE_CHECKING:
     from thymus.core.beliefs import Belief
     from thymus.core.claims import Scope
+    from thymus.core.provenance import Assurance
     from thymus.ports import Store
 
 _HINDERED = HELD_BACK | {Status.SUPERSEDED}
@@ -26,10 +27,13 @@ def source_records(store: Store, scope: Scope) -> list[SourceRecord]:
     against: dict[str, Counter[str]] = {}
     retracts: Counter[str] = Counter()
     hinders: Counter[str] = Counter()
+    proved: dict[str, set[Assurance]] = {}
     for belief in reversed(beliefs.values()):
         speakers = _speakers(belief)
         if belief.status in SHOWN - {Status.RETRACTED}:
             retracts.update(speakers)
+        if belief.status is Status.ACTIVE:
+            proved.setdefault(belief.claim.source.key, set()).add(belief.claim.source.assurance)
         others = [beliefs[id_] for id_ in because.get(belief.id, ()) if id_ in beliefs]
         if belief.status in _HINDERED:
             hinders.update({key for other in others for key in _speakers(other)} - speakers)
@@ -49,6 +53,7 @@ def source_records(store: Store, scope: Scope) -> list[SourceRecord]:
             against=tuple(key for key, _ in against.get(voice.source.key, Counter()).most_common()),
             would_retract=retracts[voice.source.key],
             may_change=hinders[voice.source.key],
+            active_assurances=tuple(one.name.lower() for one in sorted(proved.get(voice.source.key, ()))),
         )
         for voice in store.sources(scope)
         if not SHOWN.isdisjoint(voice.counts)

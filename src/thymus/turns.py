@@ -8,16 +8,19 @@ a tool's result from whatever of it the result repeats; the weakest of these dec
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from thymus.core.disclose import Memory, Recall
 from thymus.core.provenance import ASSISTANT, Source
-from thymus.core.values import compare_all
+from thymus.core.values import MAX_VALUES_PER_KIND, ValueKind, compare_all
 from thymus.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from thymus.core.values import Value
     from thymus.guard import MemoryGuard
     from thymus.records import Written
@@ -34,18 +37,27 @@ _WORD: Final = re.compile(r"\w+")
 class Turn:
     """One turn of an assistant: ``with guard.turn() as turn: …``, then ``turn.recall`` and ``turn.remember``.
 
-    The end of the turn forgets what entered it.
+    The end of the turn forgets what entered it, so nothing can be read or written in it after that: ``InputError``.
     """
 
     def __init__(self, guard: MemoryGuard) -> None:
         self._guard = guard
-        self._entered: dict[Memory | Source, _Said] = {}
+        self._entered: dict[Memory | Source, list[_Said]] = {}
+        self._over = False
 
     def __enter__(self) -> Self:
+        self._go_on()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._over = True  # before anything is forgotten: what another thread is about to write must not miss it
         self._entered.clear()
+
+    def _go_on(self) -> None:
+        if self._over:
+            raise InputError(
+                "this turn is over, and what entered it is forgotten: begin another, `with guard.turn() as turn:`"
+            )
 
     @property
     def entered(self) -> tuple[str, ...]:
@@ -59,10 +71,12 @@ class Turn:
         """
         if not isinstance(text, str):
             raise InputError(f"what was read is text, not {type(text).__name__}")
+        self._go_on()
         self._enter(Source.parse(source, authenticated=authenticated, user_id=self._guard.user_id), text)
 
     def recall(self, question: str, *, k: int = 8) -> Recall:
         """``MemoryGuard.recall``; the outside memories in the context have then entered the turn."""
+        self._go_on()
         found = self._guard.recall(question, k=k)
         for memory in found.memories:
             self._enter(memory, memory.text)
@@ -85,6 +99,7 @@ class Turn:
         speaker = Source.parse(source, authenticated=authenticated, user_id=self._guard.user_id)
         given = (derived_from,) if isinstance(derived_from, (str, Source, Memory)) else tuple(derived_from)
         inputs = [] if speaker.is_user else self._inputs(speaker, text)
+        self._go_on()
         written = self._guard.remember(text, source=speaker, derived_from=(*given, *inputs), **known)
         if speaker.channel != ASSISTANT:
             self._enter(speaker, text)
@@ -96,14 +111,16 @@ class Turn:
         if speaker.channel == ASSISTANT:
             return list(self._entered)
         told = _Said.of(text)
-        return [key for key, said in self._entered.items() if _key(key) != speaker.key and told.echoes(said)]
+        return [
+            key
+            for key, said in list(self._entered.items())
+            if _key(key) != speaker.key and any(told.echoes(one) for one in said)
+        ]
 
     def _enter(self, key: Memory | Source, text: str) -> None:
         source = key if isinstance(key, Source) else key.source
         if not source.is_user or (isinstance(key, Memory) and key.lineage):
-            said = _Said.of(text)
-            before = self._entered.get(key, _NOTHING)
-            self._entered[key] = _Said(before.runs | said.runs, (*before.values, *said.values))
+            self._entered.setdefault(key, []).append(_Said.of(text))
 
 
 def _key(entered: Memory | Source) -> str:
@@ -128,7 +145,15 @@ class _Said:
 
     def echoes(self, said: _Said) -> bool:
         """Whether something of what was said before comes back here."""
-        return bool(self.runs & said.runs) or bool(compare_all(said.values, self.values).same)
+        return not self.runs.isdisjoint(said.runs) or _share_a_value(self.values, said.values)
 
 
-_NOTHING: Final = _Said(frozenset(), ())
+def _share_a_value(ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
+    """Whether a value of one side is among the other's; of bare numbers, whether all of one side's are.
+
+    Where there are more of a kind than are compared one counts as shared, or else padding would hide it.
+    """
+    agreement = compare_all(theirs, ours)
+    one, other = Counter(value.kind for value in ours), Counter(value.kind for value in theirs)
+    crowded = {kind for kind in one.keys() & other.keys() if max(one[kind], other[kind]) > MAX_VALUES_PER_KIND}
+    return bool(agreement.same or (agreement.mixed | crowded) - {ValueKind.NUMBER})

@@ -42,6 +42,18 @@ levels = st.sampled_from(Sensitivity)
 roles = st.sampled_from(Role)
 
 
+HIGH_TOOLS = (
+    "überweisen geldÜberweisen ueberweisung_ausfuehren zahlung bezahlen nachricht_senden datei_löschen "
+    "payer effectuer_virement envoyer_message supprimer_fichier exécuter "
+    "pagar hacer_pago transferir_dinero enviar_correo borrar_archivo eliminar ejecutar "
+    "fazer_pagamento apagar_arquivo excluir_conta enviar_pix executarComando "
+    "pagare eseguiBonifico trasferisci inviare_email elimina_file cancellare "
+    "betal overføring overføre sendEpost slett_fil utfør_betaling kjør "
+    "browser_click click form.submit submitForm mcp__browser__browser_evaluate execute run_command python_run "
+    "shell powershell bash exec terminal"
+)
+
+
 def some(facts: frozenset[Fact], least: int = 0) -> st.SearchStrategy[frozenset[Fact]]:
     return st.frozensets(st.sampled_from(sorted(facts)), min_size=least)
 
@@ -139,6 +151,13 @@ def test_rule_names_are_unique_and_answers_in_order() -> None:
         ("mcp__bank__send-payment", Sensitivity.HIGH),
         ("gmail.send_email", Sensitivity.HIGH),
         ("files/delete_file", Sensitivity.HIGH),
+        *((tool, Sensitivity.HIGH) for tool in HIGH_TOOLS.split()),
+        ("u\u0308berweisung", Sensitivity.HIGH),
+        ("GELD ÜBERWEISEN", Sensitivity.HIGH),
+        ("call", Sensitivity.NORMAL),
+        ("open_delivery", Sensitivity.NORMAL),
+        ("get_clicks", Sensitivity.LOW),
+        ("list_dir", Sensitivity.LOW),
         ("read_inbox", Sensitivity.LOW),
         ("get_password", Sensitivity.HIGH),
         ("search.update", Sensitivity.NORMAL),

@@ -120,7 +120,7 @@ def test_many_contested_claims_are_told_newest_first_and_the_rest_counted(number
     assert (number > MOST_DISCLOSED) == bool(rest)
     if rest:
         assert rest[0].startswith(f"• {number - MOST_DISCLOSED} more such claims, from email:s")
-        assert rest[0].endswith(": see the inbox.")
+        assert rest[0].endswith(": ask about them, or see the inbox.")
 
 
 def test_agreeing_sources_do_not_push_another_claim_out_of_the_notice() -> None:

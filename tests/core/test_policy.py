@@ -29,6 +29,7 @@ PREDICATES = (
     gates.named_authority,
     gates.same_owner,
     gates.owner_authority,
+    gates.older,
     gates.resembles_known,
     gates.high_stakes,
     gates.sibling_held,

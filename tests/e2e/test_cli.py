@@ -7,16 +7,24 @@ import os
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
-from thymus import GATES, MemoryGuard
+from thymus import GATES, Memory, MemoryGuard, Source
+from thymus.cli.frame import IN_COMMANDS
 from thymus.cli.program import app
-from thymus.cli.screen import write_json
+from thymus.cli.screen import show_recall, write_json
+from thymus.core.beliefs import Status
+from thymus.core.claims import Kind
+from thymus.core.disclose import Recall
+from thymus.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 STANDUP = "My standup is at 9:15 in Room 2A."
@@ -88,6 +96,41 @@ def test_accepting_what_was_held_back_supersedes_and_undo_takes_it_back() -> Non
     assert [event["act"] for event in answer("history", held["id"])] == ["remember", "resolve", "undo"]
 
 
+def test_recall_says_how_to_settle_what_it_tells() -> None:
+    run("remember", STANDUP)
+    [held] = answer("remember", *MOVED)["memories"]
+    shown = run("recall", "When is my standup?").stdout
+    assert shown.endswith(f"  thymus resolve {held['id']} --accept\n")
+    assert "thymus resolve" not in answer("recall", "When is my standup?")["notice"]
+    assert "thymus resolve" not in run("recall", "When is my standup?", "--gate", "allow-all").stdout
+
+
+def test_what_stood_aside_is_settled_over_what_it_stood_aside_for() -> None:
+    found = Recall(
+        context="",
+        notice="I have not used it.",
+        memories=(),
+        contested=tuple(
+            Memory(
+                id=id_,
+                text=f"The parcel comes on day {id_}.",
+                kind=Kind.FACT,
+                status=status,
+                source=Source.parse("web:a.example"),
+                lineage=(),
+                observed_at=datetime(2026, 3, 1, tzinfo=UTC),
+                contradicts=("m_a", "m_b"),
+            )
+            for id_, status in (("m_1", Status.ACTIVE), ("m_2", Status.CONTESTED))
+        ),
+    )
+    out = Console(width=80, file=StringIO())
+    show_recall(out, found)
+    shown = out.file.getvalue()  # type: ignore[attr-defined]
+    assert "    thymus resolve m_1 --accept --over m_a --over m_b\n" in shown
+    assert "    thymus resolve m_2 --accept\n" in shown
+
+
 def test_rejecting_empties_the_inbox() -> None:
     run("remember", STANDUP)
     [held] = answer("remember", *MOVED)["memories"]
@@ -100,7 +143,7 @@ def test_revoking_a_source_retracts_what_it_said() -> None:
     run("remember", STANDUP)
     run("remember", *MOVED)
     assert len(answer("sources")) == 2
-    answer("revoke", "email:noreply@calendar-sync.example")
+    answer("revoke", "email:noreply@calendar-sync.example", "--yes")
     assert answer("inbox") == []
     assert [record["retracted"] for record in answer("sources") if record["source"].startswith("email")] == [1]
 
@@ -221,6 +264,14 @@ def test_flags_win_over_the_environment(tmp_path: Path, monkeypatch: pytest.Monk
     assert not (tmp_path / "memory.db").exists()
 
 
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_user_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("remember", STANDUP)
+    assert "--user (or THYMUS_USER) is a name" in run("memories", "--user", name, code=2).stderr
+    monkeypatch.setenv("THYMUS_USER", name)
+    assert "--user (or THYMUS_USER) is a name" in run("memories", code=2).stderr
+
+
 def test_the_environment_names_gate_and_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THYMUS_GATE", "user-only")
     assert answer("remember", *MOVED)["reasons"] == ["only-the-user"]
@@ -271,6 +322,35 @@ def test_debug_shows_where() -> None:
 def test_usage_errors_exit_with_2() -> None:
     for args in (("recall",), ("nonsense",), ("recall", "x", "--nope"), ("resolve", "m_1"), ("inbox", "--interactive")):
         run(*args, code=2)
+
+
+def test_errors_speak_of_commands_and_options() -> None:
+    [own] = answer("remember", STANDUP)["memories"]
+    [other] = answer("remember", "The gym closes at 22:00.", "--source", "web:gym.example")["memories"]
+    for args, said in (
+        (("explain", "m_0"), "`thymus memories --status all` and `thymus inbox` give the ids"),
+        (("resolve", own["id"], "--accept"), "(see `thymus inbox`)"),
+        (("resolve", other["id"], "--accept"), "`thymus resolve ID --accept --over ID2`"),
+        (("resolve", other["id"], "--accept", "--over", other["id"]), "--over names those"),
+        (("resolve", other["id"], "--reject", "--over", own["id"]), "--over is for a claim that is accepted"),
+        (("undo", "99"), "`thymus history ID`"),
+        (("undo", "x"), "write a whole number"),
+        (("recall", "When?", "-k", "x"), "write a whole number"),
+        (("recall", "When?", "-k", "0"), "-k is how many"),
+        (("memories", "--limit", "0"), "at least 1"),
+        (("memories", "--status", "x"), "'--status': 'x' is not one of"),
+        (("revoke", "user", "--yes"), "`thymus forget ID`"),
+    ):
+        assert said in " ".join(run(*args, code=2).stderr.split()), args
+    assert "Policy" not in run("memories", "--gate", "x", code=2).stderr
+
+
+def test_every_error_that_is_put_in_other_words_exists() -> None:
+    files = [path for path in (ROOT / "src/thymus").rglob("*.py") if "cli" not in path.parts]
+    with pytest.raises(InputError) as unnamed:
+        MemoryGuard(user_id="")
+    library = "".join([str(unnamed.value), *(path.read_text(encoding="utf-8") for path in files)])
+    assert all(words in library for words in IN_COMMANDS), [words for words in IN_COMMANDS if words not in library]
 
 
 def test_unknown_ids_exit_with_2() -> None:

@@ -27,9 +27,9 @@ def own_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("remember", "The parcel arrives at 7:45.", "--source", TRUE, "--authenticated")
 
 
-def run(*args: str, given: str = "") -> Result:
+def run(*args: str, given: str = "", code: int = 0) -> Result:
     done = CliRunner().invoke(app, list(args), input=given)
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == code, done.output
     return done
 
 
@@ -73,13 +73,38 @@ def test_it_does_not_ask_where_it_is_told_not_to(monkeypatch: pytest.MonkeyPatch
     assert statuses() == BEFORE
 
 
-def test_it_does_not_ask_where_nobody_is_there() -> None:
-    run("revoke", EVIL)
+def test_where_nobody_can_be_asked_it_wants_a_yes() -> None:
+    for args in ((), ("--json",)):
+        assert "--yes" in run("revoke", EVIL, *args, code=2).stderr
+    assert statuses() == BEFORE
+    run("revoke", EVIL, "--dry-run")
+    assert answer("revoke", EVIL, "--yes")["seq"] == 3
     assert statuses() == AFTER
 
 
-def test_a_source_that_never_spoke_is_asked_about() -> None:
-    assert "Is the source written as `thymus sources` shows it?" in run("revoke", "email:nobody@never.example").stdout
+def test_of_a_source_that_never_spoke_it_says_so_with_the_names_most_like_it() -> None:
+    mistyped = "email:post@parcel.example"
+    for args in (("--dry-run",), ("--yes",)):
+        shown = run("revoke", mistyped, *args).stdout
+        assert f"{mistyped} has said nothing here: the names most like it are {TRUE}" in shown
+        assert "`thymus sources` lists who has" in run("revoke", "sms:+4915112345678", *args).stdout
+        told = run("revoke", mistyped, *args, "--json")
+        assert json.loads(told.stdout)["seq"] == 0
+        assert "has said nothing here" in told.stderr
+    run("revoke", EVIL, "--yes")
+    assert "has said nothing" not in run("revoke", EVIL, "--yes").stdout
+
+
+def test_sources_tell_where_what_is_active_is_proved_less() -> None:
+    run("remember", "The depot is in Leeds.", "--source", SHOP)
+    run("remember", "The parcel arrives at 6:10.", "--source", SHOP, "--authenticated")
+    found = {record["source"]: record for record in answer("sources")}
+    assert (found[SHOP]["assurance"], found[SHOP]["active_assurances"]) == ("authenticated", ["claimed"])
+    shown = run("sources").stdout
+    assert "authenticated (active: claimed)" in shown
+    assert "proved as" in shown
+    assert "retracts: memories gone with the source" in shown
+    assert found[EVIL]["active_assurances"] == ["authenticated"]
 
 
 def test_sources_tell_what_rests_on_them() -> None:

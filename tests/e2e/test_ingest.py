@@ -276,3 +276,83 @@ def test_a_mail_is_never_the_users_own_word_and_bytes_are_no_message(tmp_path: P
         ingest(guard, [tmp_path / "in"], Reading(source="user"), tally=tally, bookmarks=Bookmarks(None))
         assert guard.memories(status=None) == []
     assert tally.problems == 2
+
+
+# Whose mail server it was, and when it was said
+
+
+UNDER = (
+    "Received: from out.shop.example (out.shop.example [203.0.113.9])\n"
+    " by mx.me.example; Mon, 2 Mar 2026 10:00:00 +0000\n"
+    "Authentication-Results: mx.me.example; dmarc=pass header.from=shop.example\n"
+)
+
+
+@pytest.mark.parametrize("option", ["--authserv-id", "--received-by", "--arc-sealer"])
+@pytest.mark.parametrize("name", ["", "  ", "*", "*.", "*.*", "mx.*.example", "mx.me.example mx2.me.example"])
+def test_what_can_be_no_name_of_a_server_is_refused(rooms: Path, option: str, name: str) -> None:
+    assert f"{option} is one name" in run(str(rooms), option, name, code=2).stderr
+
+
+def test_what_says_more_of_a_server_wants_the_server(rooms: Path) -> None:
+    for more in (("--under-received",), ("--received-by", "mx.me.example"), ("--arc-sealer", "lists.example")):
+        assert "--authserv-id" in run(str(rooms), *more, code=2).stderr
+
+
+def test_a_server_that_no_mail_names_is_warned_about(tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_text(UNDER + mail("orders@shop.example", "Your parcel arrives on Friday."))
+    path, ours = str(tmp_path / "a.eml"), ("--authserv-id", "mx.me.example")
+    shown = " ".join(run(path, "--authserv-id", "mx.you.example").stdout.split())
+    assert "No mail carries results of the server that --authserv-id names" in shown
+    shown = " ".join(run(path, *ours).stdout.split())
+    assert "they verify no sender: `thymus explain ID` says why" in shown
+    found = account(path, *ours, "--under-received")
+    assert [found[name] for name in ("mails_checked", "mails_with_results", "mails_proved")] == [1, 1, 1]
+    shown = run(path, *ours, "--under-received", "--restart").stdout
+    assert "verified" in shown
+    assert "No mail" not in shown
+    with MemoryGuard(tmp_path / "memory.db") as guard:
+        assert {"authenticated"} == {record.assurance for record in guard.sources()}
+    assert "mail server" not in run(path, "--restart").stdout
+
+
+def test_the_other_options_reach_the_reading_of_a_mail(tmp_path: Path) -> None:
+    line, results = UNDER[: UNDER.index("Authentication")], UNDER[UNDER.index("Authentication") :]
+    front = "Received: from mail7.host.example (mail7.host.example [198.51.100.7])\n by box.host.example; 2 Mar 2026\n"
+    header = front + results + line.replace("by mx.me.example", "by mail7.host.example")
+    (tmp_path / "a.eml").write_text(header + mail("orders@shop.example", "Your sofa is blue."))
+    ours, host = ("--authserv-id", "mx.me.example"), ("--received-by", "mail7.host.example")
+    assert account(str(tmp_path / "a.eml"), *ours, "--dry-run")["mails_proved"] == 0
+    assert account(str(tmp_path / "a.eml"), *ours, *host, "--dry-run")["mails_proved"] == 1
+    forwarded = Path(__file__).parents[1] / "data" / "mail" / "forwarded.eml"
+    assert account(str(forwarded), *ours, "--dry-run")["mails_proved"] == 0
+    assert account(str(forwarded), *ours, "--arc-sealer", "forwarder.example", "--dry-run")["mails_proved"] == 1
+
+
+def test_messages_without_a_readable_date_are_counted(tmp_path: Path) -> None:
+    odd = mail("news@courier.example", "Your parcel arrives on Thursday.").replace("Mon, 02 Mar 2026", "someday")
+    (tmp_path / "a.eml").write_text(odd)
+    assert "1 message without a readable date was given the time of this run." in run(str(tmp_path / "a.eml")).stdout
+    (tmp_path / "b.csv").write_text("from,text\nravi,The gym closes at 22:00.\nravi,The bus leaves at 7:10.\n")
+    assert account(str(tmp_path / "b.csv"))["undated"] == 2
+    assert "2 messages without" in run(str(tmp_path / "b.csv"), "--restart").stdout
+
+
+@pytest.mark.parametrize("column", ["received", "when", "Sent", "date_received"])
+def test_columns_of_dates_are_known_by_many_names(tmp_path: Path, column: str) -> None:
+    (tmp_path / "a.csv").write_text(f"from,{column},text\nravi,2026-03-01,The gym closes at 22:00.\n")
+    assert account(str(tmp_path / "a.csv"))["undated"] == 0
+    with MemoryGuard(tmp_path / "memory.db") as guard:
+        assert {"2026-03-01"} == {memory.observed_at.date().isoformat() for memory in guard.memories()}
+
+
+@pytest.mark.parametrize("head", [b"", b"From: a@b.example\nSubject: rent\n\n", b"Content-Type: text/html\n\n"])
+@pytest.mark.parametrize("size", [300, 3_000, 100_000])
+def test_random_bytes_teach_nothing(tmp_path: Path, head: bytes, size: int) -> None:
+    for seed in range(3):
+        (tmp_path / f"{seed}.eml").write_bytes(head + random.Random(seed).randbytes(size))
+    with MemoryGuard(embedder="hash", judge="typed") as guard:
+        tally = Tally()
+        ingest(guard, [tmp_path], Reading(), tally=tally, bookmarks=Bookmarks(None))
+        assert guard.memories(status=None) == []
+    assert tally.problems + tally.unstated == 3

@@ -61,8 +61,9 @@ The stories, told to every gate:
   derived from it.
 - A gate that shows no notice at all makes no promise under G3. The story asks for what a user needs: a claim that seems
   to contradict a memory is kept from the model and told to the user with its source.
-- G3: a notice quotes the ten newest wordings one by one. Past that the rest are counted and their sources named, up to
-  twenty; the inbox has all of them.
+- G3: a notice quotes six wordings one by one, what bears most on the question first. Past that the rest are counted
+  and their sources named, up to twenty. The inbox has all that is held back; what stands aside for one question only is
+  an active memory.
 - G7 compares with the history in which neither the source nor what was derived from its words, or a model only repeated
   of them, was ever told. What the user decided about other people's claims stands. A memory that was forgotten has no
   words left to tell it by: [what is not exact](../adr/0005-replay.md#what-is-not-exact).

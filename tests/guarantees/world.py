@@ -139,7 +139,7 @@ COURIER: Final = Source.parse("email:courier@parcels.example", authenticated=Tru
 SPOOF: Final = Source.parse("email:courier@parcels.example")
 LOOKALIKE: Final = Source.parse("email:courier@parce1s.example", authenticated=True)
 RAVI: Final = Source.parse("user:ravi", authenticated=True)
-RELAY: Final = Source.parse("tool:mailbox", authenticated=True)
+RELAY: Final = Source.parse("tool:secretary", authenticated=True)
 ASSISTANT: Final = Source.parse("assistant")
 PRETENDER: Final = Source.parse("user", authenticated=False)
 

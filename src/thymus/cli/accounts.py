@@ -84,8 +84,9 @@ def explain(
 def sources(ctx: typer.Context) -> None:
     """List who has said how much, how it stands, and what rests on it.
 
-    *retracts* is how many memories revoking the source retracts, *changes* how many of others it may change besides:
-    `thymus revoke SOURCE --dry-run` says it exactly.
+    *proved as* is the best proof of who it is that it ever had, and in brackets what its active memories had where some
+    had less. *retracts* is how many memories revoking the source retracts, *changes* how many of others it may change
+    besides: `thymus revoke SOURCE --dry-run` says it exactly.
     """
     chosen = session(ctx)
     with chosen.guard() as guard:
@@ -102,7 +103,7 @@ def sources(ctx: typer.Context) -> None:
     names = [status.value for status in used]
     costs = ("retracts", "changes")
     listed = screen.table(
-        "source", "identity", "first", "last", *names, *costs, "held back against", numbers=(*names, *costs)
+        "source", "proved as", "first", "last", *names, *costs, "held back against", numbers=(*names, *costs)
     )
     for record in found:
         counts = [str(record.counts.get(status) or "") for status in used]
@@ -112,7 +113,11 @@ def sources(ctx: typer.Context) -> None:
         more = len(record.against) - MOST_AGAINST
         told = f"{one_line(record.source)} ({one_line(record.name)})" if record.name else one_line(record.source)
         against += f" and {more} more" if more > 0 else ""
-        listed.add_row(told, record.assurance, first, last, *counts, *rests, against)
+        weaker = set(record.active_assurances) - {record.assurance}
+        proved = record.assurance + (f" (active: {', '.join(record.active_assurances)})" if weaker else "")
+        listed.add_row(told, proved, first, last, *counts, *rests, against)
+    listed.caption = "retracts: memories gone with the source if it is revoked; changes: others that may then change"
+    listed.caption_justify = "left"
     out = screen.open_screen()
     out.print(listed if found else "Nobody has said anything yet.")
 

@@ -69,8 +69,26 @@ def ingest(
     authserv_id: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Your own mail server, as its Authentication-Results name it: what it proved counts."
+            metavar="NAME",
+            help="Your own mail server, as its Authentication-Results name it: what it proved counts. May be given "
+            "again; *.mail.example for all hosts under it; @none for one that writes no name (Microsoft 365).",
         ),
+    ] = None,
+    received_by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST", help="What it calls itself in Received lines, where that is another name."),
+    ] = None,
+    under_received: Annotated[
+        bool,
+        typer.Option(
+            "--under-received",
+            help="Count its results also directly below its Received line, where filters such as OpenDKIM put them; "
+            "only where it deletes forged ones.",
+        ),
+    ] = False,
+    arc_sealer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DOMAIN", help="A forwarder or list whose ARC seal you believe."),
     ] = None,
     text_column: Annotated[str | None, typer.Option(metavar="NAME", help="Where CSV or JSONL has the message.")] = None,
     sender_column: Annotated[str | None, typer.Option(metavar="NAME", help="Where it has the sender.")] = None,
@@ -88,6 +106,12 @@ def ingest(
     from thymus.ingest import Reading, Tally
 
     chosen = session(ctx)
+    ids, hosts = _names(authserv_id, "--authserv-id"), _names(received_by, "--received-by")
+    sealers = _names(arc_sealer, "--arc-sealer")
+    if not ids and (hosts or sealers or under_received):
+        raise InputError(
+            "--received-by, --under-received and --arc-sealer say more of a mail server: name it with --authserv-id"
+        )
     missing = [path for path in paths if not path.exists()]
     if missing:
         raise InputError(f"there is no {missing[0]}: name a file or folder that exists")
@@ -97,7 +121,10 @@ def ingest(
         columns={role: name for role, name in columns.items() if name},
         source=source,
         limit=limit,
-        authserv_ids=tuple(authserv_id or ()),
+        authserv_ids=ids,
+        received_by=hosts,
+        under_received=under_received,
+        arc_sealers=sealers,
     )
     tally = Tally()
     interrupted = False
@@ -112,6 +139,20 @@ def ingest(
         raise typer.Exit(INTERRUPTED)
     if not tally.read and not tally.skipped:
         raise typer.Exit(PROBLEMS)
+
+
+def _names(given: list[str] | None, option: str) -> tuple[str, ...]:
+    """Names of servers, as headers bear them.
+
+    :raises InputError: for what can be no such name, and for a pattern that everybody's fits.
+    """
+    for name in given or ():
+        if not name.strip("*. ") or len(name.split()) != 1 or "*" in name.removeprefix("*."):
+            raise InputError(
+                f"{option} is one name, such as mx.me.example, or *.mail.example for all hosts under it, not "
+                f"{name[:60]!r}: give the option again for another"
+            )
+    return tuple(given or ())
 
 
 @contextlib.contextmanager
@@ -211,6 +252,7 @@ def _report(chosen: Session, guard: MemoryGuard, tally: Tally, *, dry_run: bool)
     out = screen.open_screen()
     _show_counts(out, tally)
     _show_problems(out, tally)
+    _show_doubts(out, tally)
     if tally.newest_held:
         from thymus.cli.decisions import show_held
 
@@ -247,6 +289,7 @@ def _show_counts(out: Console, tally: Tally) -> None:
         (tally.with_claims, Text("with claims"), ""),
         (tally.unstated, Text("dropped"), "they state nothing that could be remembered"),
         (tally.duplicates, Text("duplicates"), "known already: nothing changed"),
+        (tally.proved, Text("verified"), "your mail server proved who sent them"),
         (tally.claims.total(), Text("claims", "bold"), ""),
         (tally.claims[Outcome.ADMITTED], screen.word("admitted"), "the model may see them, labelled with their source"),
         (tally.claims[Outcome.REPLACED], screen.word("replaced"), f"{tally.superseded:,} older memories"),
@@ -258,6 +301,30 @@ def _show_counts(out: Console, tally: Tally) -> None:
         if count or what.plain in ("messages read", "claims", "problems"):
             rows.add_row(f"{count:,}", what, note)
     out.print(rows)
+
+
+def _show_doubts(out: Console, tally: Tally) -> None:
+    """What may not be as it was meant: messages without a date, and a mail server that nothing was heard of."""
+    from rich.text import Text
+
+    doubts = []
+    if tally.undated:
+        many = "messages" if tally.undated > 1 else "message"
+        had = "were" if tally.undated > 1 else "was"
+        doubts.append(f"{tally.undated:,} {many} without a readable date {had} given the time of this run.")
+    if tally.mails and not tally.reported:
+        doubts.append(
+            "No mail carries results of the server that --authserv-id names, so none counts as verified: the name is "
+            "the first word after Authentication-Results: in a mail that you received."
+        )
+    elif tally.mails and not tally.proved:
+        doubts.append(
+            "There are results in the name of your mail server, but they verify no sender: `thymus explain ID` says "
+            "why of each memory."
+        )
+    for doubt in doubts:
+        out.print()
+        out.print(Text(doubt, "yellow"))
 
 
 def _show_problems(out: Console, tally: Tally) -> None:

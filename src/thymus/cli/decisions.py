@@ -21,13 +21,20 @@ if TYPE_CHECKING:
 MOST_RIVALS = 3
 MOST_SHOWN = 10
 """Memories listed of each kind before a revocation."""
+MOST_NEAR = 3
+_NEAR = 75.0
+"""Likeness from 0 to 100 (rapidfuzz's WRatio) from which a known name may be the one that was meant."""
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands."""
     app.command(epilog=examples("thymus inbox", "thymus inbox --interactive", "thymus inbox --json | jq length"))(inbox)
     app.command(
-        epilog=examples("thymus resolve m_3f2a9c0d11e4b765 --accept", "thymus resolve m_3f2a9c0d11e4b765 --reject")
+        epilog=examples(
+            "thymus resolve m_3f2a9c0d11e4b765 --accept",
+            "thymus resolve m_3f2a9c0d11e4b765 --reject",
+            "thymus resolve m_3f2a9c0d11e4b765 --accept --over m_90be1c5d2f7a4e36",
+        )
     )(resolve)
     app.command(epilog=examples("thymus undo 12"))(undo)
     app.command(
@@ -116,7 +123,9 @@ def _ask(question: str, letters: str) -> str:
 
 def resolve(
     ctx: typer.Context,
-    memory_id: Annotated[str, typer.Argument(metavar="ID", help="Of a claim in the inbox.", show_default=False)],
+    memory_id: Annotated[
+        str, typer.Argument(metavar="ID", help="Of a claim in the inbox or in a recall.", show_default=False)
+    ],
     accept: Annotated[
         bool | None, typer.Option("--accept/--reject", help="It is right, or it is not. Asked for at a terminal.")
     ] = None,
@@ -165,20 +174,27 @@ def revoke(
     ctx: typer.Context,
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="As `thymus sources` shows it.", show_default=False)],
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only from then on: a mailbox that was taken over for an hour.")
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Only what arrived from then on, or says that it is of then or later; files arrived when they were "
+            "ingested. For a mailbox that was taken over for an hour.",
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Make it as if a source had never spoken.
 
-    What it said, or had a part in, is retracted; what it had held back or replaced stands again. At a terminal this is
-    shown first, and asked about.
+    What it said, or had a part in, is retracted; what it had held back or replaced stands again. This is shown first,
+    and asked about.
     """
     from thymus.cli import screen
 
     chosen = session(ctx)
-    asks = not (dry_run or yes or chosen.json) and at_terminal()
+    asks = not (dry_run or yes)
+    if asks and not at_terminal():
+        raise InputError("revoking can change a great deal: look at --dry-run, and add --yes where nobody can be asked")
     with chosen.guard() as guard, Bar("acts told again") as bar:
 
         def confirm(event: Event) -> bool:
@@ -194,12 +210,32 @@ def revoke(
             on_step=bar,
         )
         bar.clear()
-        if dry_run and not chosen.json:
+        if not event.seq and not event.changes and (unknown := _unheard(guard, source)):
+            screen.open_screen(stderr=chosen.json).print(unknown)
+            if chosen.json:
+                _report(event, as_json=True)
+        elif dry_run and not chosen.json:
             show_cost(screen.open_screen(), guard, event)
         elif event.changes and not event.seq and not dry_run:
             screen.open_screen(stderr=True).print("Nothing was changed.")
         else:
             _report(event, as_json=chosen.json)
+
+
+def _unheard(guard: MemoryGuard, source: str) -> str:
+    """That nobody of this name has said anything, with the names most like it; "" where somebody has."""
+    from rapidfuzz.process import extract
+
+    from thymus.cli import screen
+    from thymus.core.provenance import Source
+
+    key = Source.parse(source, user_id=guard.user_id).key
+    known = [record.source for record in guard.sources()]
+    if key in known:
+        return ""
+    near = [screen.own(name) for name, *_ in extract(key, known, limit=MOST_NEAR, score_cutoff=_NEAR)]
+    hint = f"the names most like it are {', '.join(near)}" if near else "`thymus sources` lists who has"
+    return f"{screen.own(key)} has said nothing here: {hint}."
 
 
 def show_cost(out: Console, guard: MemoryGuard, event: Event) -> None:
@@ -267,7 +303,6 @@ def show_event(out: Console, event: Event) -> None:
             Text(f"{change.belief}  {change.before.value if change.before else 'new'} → ") + screen.word(change.after)
         )
     if not event.changes and not event.seq:
-        known = "" if event.act.value != "revoke" else " Is the source written as `thymus sources` shows it?"
-        out.print(f"Nothing stands differently, so nothing was written.{known}")
+        out.print("Nothing stands differently, so nothing was written.")
     elif event.act.value != "forget":
         out.print(Text(f"Act {event.seq}; `thymus undo {event.seq}` takes it back.", "dim"))

@@ -32,6 +32,30 @@ FAULT: Final = 3
 INTERRUPTED: Final = 130
 NO_READER: Final = 141
 
+IN_COMMANDS: Final = {
+    "memories() and inbox() give the ids": "`thymus memories --status all` and `thymus inbox` give the ids",
+    "history(memory_id)": "`thymus history ID`",
+    "forget(memory_id)": "`thymus forget ID`",
+    "resolve(memory_id, accept=True, over=[id])": "`thymus resolve ID --accept --over ID2`",
+    "see inbox()": "see `thymus inbox`",
+    "over is for a claim that is accepted": "--over is for a claim that is accepted",
+    "over names those that it is right instead of": "--over names those that it is right instead of",
+    "user_id is a name": "--user (or THYMUS_USER) is a name",
+    "k is how many memories": "-k is how many memories",
+    ", or pass a Policy": "",
+    ", or pass an object that fits thymus.ports.Judge": "",
+    "get_judge('typed') needs none": "--llm typed needs none",
+    "use MemoryStore for": "use --db :memory: for",
+}
+"""What the library's errors say to a program, as the command line says it."""
+_OF_OPTIONS: Final = {
+    "Input should be a valid integer, unable to parse string as an integer": "write a whole number",
+    "Input should be a valid integer": "write a whole number",
+    "Input should be greater than or equal to": "write a number of at least",
+    "Value error, ": "",
+}
+"""The same for what typer's own errors say of an option's value."""
+
 EVERYWHERE: Final = "--db, --gate, --llm, --user and --json work with every command: see `thymus --help`."
 
 
@@ -91,14 +115,27 @@ def _ending(*, debug: bool) -> Iterator[None]:
     except ThymusError as error:
         if debug:
             raise
-        complain(str(error))
+        complain(in_commands(error))
         raise typer.Exit(USAGE) from None
     except Exception as error:  # no sender's text may reach the terminal in a traceback
         ends = isinstance(error, typer.Abort) or hasattr(error, "exit_code")  # typer's own, with a message of their own
+        if isinstance(message := getattr(error, "message", None), str) and ends:
+            error.message = _said_with(_OF_OPTIONS, message)  # type: ignore[attr-defined]
         if debug or ends:
             raise
         complain(f"a fault in Thymus itself ({type(error).__name__}: {error}); --debug shows where. Please report it.")
         raise typer.Exit(FAULT) from None
+
+
+def in_commands(error: ThymusError) -> str:
+    """What an error of the library says, with the commands and options in the place of methods and arguments."""
+    return _said_with(IN_COMMANDS, str(error))
+
+
+def _said_with(words: dict[str, str], text: str) -> str:
+    for before, after in words.items():
+        text = text.replace(before, after)
+    return text
 
 
 def complain(text: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import typer
 
-from thymus.cli.frame import PROBLEMS, Session, examples, is_file, session
+from thymus.cli.frame import PROBLEMS, Session, examples, in_commands, is_file, session
 from thymus.errors import ThymusError
 
 OLDEST_SQLITE: Final = (3, 37, 0)
@@ -90,7 +90,7 @@ def examine(chosen: Session) -> Iterator[Finding]:
         try:
             yield from check()
         except ThymusError as error:
-            yield Finding(name=name, state="fail", found="unusable", remedy=str(error))
+            yield Finding(name=name, state="fail", found="unusable", remedy=in_commands(error))
         except Exception as error:  # noqa: BLE001  (a doctor reports whatever ails)
             remedy = "install thymus-memory again; if that does not help, please report it"
             yield Finding(name=name, state="fail", found=f"{type(error).__name__}: {error}", remedy=remedy)

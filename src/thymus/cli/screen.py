@@ -17,6 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from thymus.core.beliefs import Status
 from thymus.core.gates import GATES
 from thymus.core.provenance import UNPRINTABLE
 from thymus.core.quoting import carrier, one_line, quote
@@ -41,6 +42,8 @@ STYLES: Final = {
     "known": "dim",
     "retracted": "dim",
 }
+MOST_SETTLED: Final = 10
+"""Claims of a notice for which the command that settles them is shown."""
 _ELSEWHERE: Final = {
     "no-claim": "it states nothing that could be remembered",
     "already-known": "it is known already, so nothing changed",
@@ -110,6 +113,21 @@ def show_recall(screen: Console, found: Recall) -> None:
         screen.print()
         screen.print(Text("What you are told", "bold magenta"))
         screen.print(indent(found.notice))
+        _show_settling(screen, found.contested)
+
+
+def _show_settling(screen: Console, contested: Sequence[Memory]) -> None:
+    """How to settle what the notice tells of; apart from it, since it is of the command line and not of the guard."""
+    screen.print()
+    screen.print(Text("Settle it with --accept if it is right, with --reject if not:", "dim"))
+    for memory in contested[:MOST_SETTLED]:
+        over = memory.contradicts if memory.status is Status.ACTIVE else ()
+        command = " ".join(["thymus resolve", memory.id, "--accept", *(f"--over {id_}" for id_ in over)])
+        if len(contested) > 1:
+            screen.print(indent(Text(quote(memory.text), "dim")))
+        screen.print(indent(Text(command, "dim"), 2 if len(contested) == 1 else 4))
+    if len(contested) > MOST_SETTLED:
+        screen.print(indent(Text(f"and {len(contested) - MOST_SETTLED} more: --json has them all", "dim")))
 
 
 def indent(content: RenderableType | str, by: int = 2) -> Padding:

@@ -7,9 +7,11 @@ answer wins, as among gates. No outside source's word ever lets a tool of high s
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Self
 
@@ -180,16 +182,35 @@ ACTION_RULES: Final = (
 """What is asked of each value; the most careful answer wins."""
 
 _READING: Final = "check count describe find get list look_up lookup query read search show view"
-_HIGH: Final = (
-    "*bank* *beneficiar* *checkout* *credential* *delete* *deploy* *dose* *drop_* *erase* *grant* *iban* *install* "
-    "*medication* *password* *payee* *payment* *permission* *prescri* *publish* *purchase* *refund* *remove* *revoke* "
-    "*shell* *transfer* *unlock* *wipe* *withdraw* buy buy_* *_buy exec exec_* execute execute_* *_execute forward "
-    "forward_* *_forward pay pay_* *_pay *_pay_* post post_* *_post reply reply_* *_reply run run_* send send_* *_send "
-    "*_send_* share share_* *_share wire wire_* *_wire"
+_HIGH_PARTS: Final = (
+    "bank beneficiar checkout credential delete deploy dose drop_ erase grant iban install medication password payee "
+    "payment permission prescri publish purchase refund remit remove revoke shell submit transfer unlock wipe withdraw"
+    # German, French, Spanish, Portuguese, Italian, Norwegian; marks above letters are left out
+    " uberweis ueberweis bezahl einzahl abbuch versend losch loesch entfern bestell freigeb gutschrift"
+    " paiement virement supprim effac rembours"
+    " eliminar enviar comprar ejecut borrar transfier"
+    " pagament remessa deletar"
+    " bonific trasfer elimin acquist esegu prelev spedi"
+    " betal slett kjop fjern"
+)
+_HIGH_WORDS: Final = (
+    "bash buy click cmd command donate eval evaluate exec execute forward pay place_order post powershell reply run "
+    "send sh share spawn sudo terminal wire "
+    "zahle zahlen zahlung sende senden schick schicke schicken kaufe kaufen ausfuhren ausfuehren "
+    "executer executar resilier envoyer envoye payer paye virer vire envoi envoie envois acheter achat partager lancer "
+    "pagar paga pago pagos pague envia envie envio compra compre retirar retire publicar compartir gira girar "
+    "mandar manda apagar apaga excluir sacar pix remeter compartilhar "
+    "pagare invia inviare invio mandare comprare cancella cancellare versa versare "
+    "overfor overfore overforing overforer sende utfor utfore kjor kjore del "
 )
 TOOLS: Final[Mapping[str, Sensitivity]] = MappingProxyType(
     {verb: Sensitivity.LOW for word in _READING.split() for verb in (word, f"{word}_*")}
-    | dict.fromkeys(_HIGH.split(), Sensitivity.HIGH)
+    | dict.fromkeys((f"*{part}*" for part in _HIGH_PARTS.split()), Sensitivity.HIGH)
+    | {
+        pattern: Sensitivity.HIGH
+        for word in _HIGH_WORDS.split()
+        for pattern in (word, f"{word}_*", f"*_{word}", f"*_{word}_*")
+    }
 )
 """Patterns of tool names and how sensitive such tools are; others are NORMAL."""
 IGNORED: Final = frozenset(
@@ -235,6 +256,7 @@ IGNORED: Final = frozenset(
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BREAKS: Final = re.compile(r"[\W_]+")
+_LETTERS: Final = str.maketrans({"ø": "o", "Ø": "O", "æ": "ae", "Æ": "AE", "ß": "ss", "ł": "l", "đ": "d", "ı": "i"})
 _WILD: Final = frozenset("*?[")
 _NAMESPACE: Final = re.compile(r"__|[.:/]")
 
@@ -245,7 +267,8 @@ class ActionPolicy:
 
     :param tools: patterns (``*`` and ``?``) of tool names, written ``send_email`` whatever the tool's own style; what
         stands before ``__``, a dot, colon or slash (``mcp__bank__send_payment``) is no part of the name. A pattern
-        without ``*`` and ``?`` decides alone; of others that fit the most sensitive one does.
+        without ``*`` and ``?`` decides alone; of others that fit the most sensitive one does. Marks above letters are
+        left out of both.
     :param ignored: patterns of argument names; a destination is looked at whatever its argument is called.
     :param default: of a tool that no pattern fits.
     :raises PolicyError: where a sensitivity has an unknown name, or no rule is given.
@@ -261,8 +284,9 @@ class ActionPolicy:
             raise PolicyError(
                 "an action policy without rules allows everything: give ACTION_RULES, or rules of your own"
             )
-        tools = {_plain_pattern(pattern): Sensitivity.read(given) for pattern, given in self.tools.items()}
-        object.__setattr__(self, "tools", MappingProxyType(tools))
+        if self.tools is not TOOLS:
+            tools = {_plain_pattern(pattern): Sensitivity.read(given) for pattern, given in self.tools.items()}
+            object.__setattr__(self, "tools", MappingProxyType(tools))
         object.__setattr__(self, "ignored", frozenset(self.ignored))
         object.__setattr__(self, "default", Sensitivity.read(self.default))
 
@@ -274,12 +298,17 @@ class ActionPolicy:
 
     def sensitivity(self, tool: str) -> Sensitivity:
         """How sensitive a tool of this name is."""
-        name = plain_name(_NAMESPACE.split(tool.strip())[-1]) or plain_name(tool)
+        tool = _unaccented(tool.strip())
+        name = plain_name(_NAMESPACE.split(tool)[-1]) or plain_name(tool)
         for known in (plain_name(tool), name):
             if known in self.tools:
                 return Sensitivity.read(self.tools[known])
-        fits = [Sensitivity.read(given) for pattern, given in self.tools.items() if fnmatchcase(name, pattern)]
-        return max(fits, default=self.default)
+        levels = (
+            level
+            for level in reversed(Sensitivity)
+            if _any_of(tuple(pattern for pattern, given in self.tools.items() if given is level)).fullmatch(name)
+        )
+        return next(levels, self.default)
 
     def ignores(self, argument: str) -> bool:
         """Whether an argument of this name steers the tool and names nothing."""
@@ -296,8 +325,22 @@ class ActionPolicy:
         return answer, tuple(rule for rule in hits if rule.answers[sensitivity] is answer)
 
 
+@lru_cache(maxsize=32)
+def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, patterns)) or r"(?!)")
+
+
+@lru_cache(maxsize=2_048)
 def _plain_pattern(pattern: str) -> str:
-    return plain_name(pattern) if _WILD.isdisjoint(pattern) else _HUMP.sub("_", pattern).lower().replace("-", "_")
+    if _WILD.isdisjoint(pattern):
+        return _unaccented(plain_name(pattern))
+    return _unaccented(_HUMP.sub("_", pattern).lower().replace("-", "_"))
+
+
+def _unaccented(name: str) -> str:
+    """``überweisen`` as ``uberweisen``, ``overføring`` as ``overforing``."""
+    plain = unicodedata.normalize("NFKD", name).translate(_LETTERS)
+    return "".join(char for char in plain if not unicodedata.combining(char))
 
 
 def plain_name(name: str) -> str:

@@ -20,9 +20,9 @@ from thymus.core.provenance import Source
 from thymus.core.quoting import LONGEST_LINE, LONGEST_QUOTE, carrier, contain, cut, name, one_line, quote, standing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-MOST_DISCLOSED: Final = 10
+MOST_DISCLOSED: Final = 6
 """Claims that a notice quotes one by one; past that a flood would bury the first, so the rest are counted and named."""
 _MOST_SOURCES: Final = 20
 
@@ -84,7 +84,7 @@ class Recall:
     :param context: what the model answers from; each outside claim is quoted and labelled with its source.
     :param notice: what to show to the user as it stands; empty when nothing is contested.
     :param memories: the records behind the context, best first.
-    :param contested: the records behind the notice, newest first.
+    :param contested: the records behind the notice: what bears most on the question first, then the newest.
     """
 
     context: str
@@ -108,26 +108,38 @@ class Contest:
 
     :param resembles: known sources that one of its speakers could be taken for; its own, where that was not proved.
     :param stakes: what in it would do harm if it were false (``Circumstances.stakes``).
+    :param bearing: how much it bears on the question, in steps; what bears more is told first.
     """
 
     belief: Belief
     rivals: tuple[Belief, ...] = ()
     resembles: tuple[Source, ...] = ()
     stakes: frozenset[str] = frozenset()
+    bearing: int = 0
 
 
-def compose(policy: Policy, hits: Sequence[Belief], contests: Sequence[Contest]) -> Recall:
+def _as_it_is(contest: Contest) -> Contest:
+    return contest
+
+
+def compose(
+    policy: Policy,
+    hits: Sequence[Belief],
+    contests: Sequence[Contest],
+    look: Callable[[Contest], Contest] = _as_it_is,
+) -> Recall:
     """Word the context and the notice.
 
     :param hits: recalled beliefs, best first; only active ones are used.
     :param contests: held-back beliefs that bear on the question or on a hit, and active ones that stand aside.
+    :param look: finds out what the user should know of a contest's sender; asked only where that is told.
     """
     aside = {contest.belief.id for contest in contests}
     standing_ = [belief for belief in hits if belief.status is Status.ACTIVE and belief.id not in aside]
     active = _within_slots(policy, _each_once(standing_))
     held = sorted(
         (contest for contest in contests if contest.belief.status in LIVE),
-        key=lambda contest: (-contest.belief.seq, contest.belief.id),
+        key=lambda contest: (-contest.bearing, -contest.belief.seq, contest.belief.id),
     )
     lines = [_line(policy, belief) for belief in active]
     notice = ""
@@ -136,7 +148,7 @@ def compose(policy: Policy, hits: Sequence[Belief], contests: Sequence[Contest])
     elif policy.showing is Showing.LABEL:
         lines += [_line(policy, contest.belief) for contest in held]
     else:
-        notice = word_notice(held)
+        notice = word_notice(held, look)
     return Recall(
         context="\n".join(lines),
         notice=notice,
@@ -179,7 +191,7 @@ def _origins(claim: Claim) -> str:
     return ", ".join(sorted({name(source) for source in claim.lineage})[:5])
 
 
-def word_notice(contests: Sequence[Contest]) -> str:
+def word_notice(contests: Sequence[Contest], look: Callable[[Contest], Contest] = _as_it_is) -> str:
     """What the user is told about held-back claims; empty for none.
 
     Claims in the same words are told once, so that many voices push nobody out of the notice (G8).
@@ -190,7 +202,7 @@ def word_notice(contests: Sequence[Contest]) -> str:
     for contest in contests:
         agreeing.setdefault(fold(contest.belief.claim.text), []).append(contest)
     groups = _in_turn(list(agreeing.values()))
-    told = [_disclosure(group) for group in groups[:MOST_DISCLOSED]]
+    told = [_disclosure([look(group[0]), *group[1:]]) for group in groups[:MOST_DISCLOSED]]
     if len(groups) == 1:
         opening = _OPENING if groups[0][0].rivals else _OPENING_ALONE
         return f"{opening} {_capital(told[0])} {_CLOSING}"
@@ -198,7 +210,7 @@ def word_notice(contests: Sequence[Contest]) -> str:
     lines = [opening, *(f"• {_capital(line)}" for line in told)]
     rest = [contest for group in groups[MOST_DISCLOSED:] for contest in group]
     if rest:
-        lines.append(f"• {len(rest)} more such claims, from {_names(rest)}: see the inbox.")
+        lines.append(f"• {len(rest)} more such claims, from {_names(rest)}: ask about them, or see the inbox.")
     return "\n".join([*lines, _CLOSING])
 
 
@@ -271,7 +283,7 @@ _OWN_LINE = re.compile(
     r"(?:[-•*]\s+)?“[^“”]{0,1100}”\s+\(from\s[^()“”]{0,600};\s+\d{4}-\d\d-\d\d\)"
     r"|^[ \t>]*(?:•\s[^“”]{0,300}(?:“[^“”]{0,300}”[^“”]{0,300})?\ssaid\s+“[^“”]{0,1200}”[^“”]{0,80}\son\s+"
     r"\d{4}-\d\d-\d\d[^\n]*"
-    r"|•[ \t]\d+ more such claims, from [^\n]*: see the inbox\."
+    r"|•[ \t]\d+ more such claims, from [^\n]*: (?:ask about them, or )?see the inbox\."
     r")[ \t]*$",
     re.MULTILINE,
 )

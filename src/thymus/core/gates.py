@@ -136,6 +136,12 @@ owner_authority = (from_user | (same_owner & authenticated)).named(
     "the user or the verified owner of the memory says so",
     "neither the user nor the verified owner of the memory says so",
 )
+older = Predicate(
+    "older",
+    "it was said before the memory",
+    "it was not said before the memory",
+    lambda case: case.rival is not None and case.claim.observed_at < case.rival.belief.claim.observed_at,
+)
 verified = (
     authenticated
     & Predicate(
@@ -264,7 +270,8 @@ THYMUS_V4: Final = Policy(
     "apart when a question brings them together.",
     rules=(
         _NOT_FOR_THE_USER,
-        Rule(name="owner-may-replace", effect=Effect.REPLACE, when=conflicts & confirmed & owner_authority),
+        Rule(name="owner-may-replace", effect=Effect.REPLACE, when=conflicts & confirmed & owner_authority & ~older),
+        Rule(name="older-than-the-memory", effect=Effect.CONTEST, when=outside & conflicts & owner_authority & older),
         Rule(name="contradicts-without-authority", effect=Effect.CONTEST, when=conflicts & ~owner_authority),
         Rule(
             name="high-stakes-from-another-address",

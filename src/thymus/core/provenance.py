@@ -103,9 +103,13 @@ class Source:
         :param options: see ``thymus.sources.email.read_source``: own DKIM verification, trusted ARC sealers.
         :returns: a source of channel ``email``, AUTHENTICATED only where the domain of the one From address is proved;
             ``proof`` says what was proved and why, or why not.
+        :raises SourceError: for an option that does not exist, or is of the wrong type.
         """
         from thymus.sources.email import read_source
 
+        known = [name for name in read_source.__kwdefaults__ or {} if name != "authserv_id"]
+        if unknown := [name for name in options if name not in known]:
+            raise SourceError(f"from_email has no option {unknown[0]!r}: use {', '.join(known)} or authserv_id")
         return read_source(raw, authserv_id=authserv_id, **options)
 
     @classmethod

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -53,6 +54,7 @@ _FLOOR: Final = 0.003
 MOST_READ: Final = 4_096
 """Pairs of which the network's answer is remembered: the same memories come up with many questions."""
 _READ: Final[dict[tuple[str, int, str], float]] = {}
+_READING: Final = threading.Lock()
 PLAINLY: Final = 0.75
 """From this probability on the network's word alone is enough: whatever else a claim says to look like an answer."""
 _CONTRADICTS: Final = LABELS.index(Label.CONTRADICTS)
@@ -94,8 +96,9 @@ def likely(question: Question, contentions: Sequence[Contention], *, embedder: E
         if load_subject().fits(embedder):
             return chances(question, contentions)
         return [float(_plainly(contention)) for contention in contentions]
-    except JudgeError as error:
+    except Exception as error:  # noqa: BLE001  (whatever a judge does, a recall answers)
         _log.warning("claims are set aside unread: %s", error)
+        _log.debug("its failure", exc_info=True)
         return [1.0] * len(contentions)
 
 
@@ -161,15 +164,18 @@ def read_together(question: Question, contentions: Sequence[Contention]) -> list
     """How likely the network thinks that what the outsider said, as one text, contradicts the memory: log-odds."""
     pairs = [(_memory(contention), _said(question, contention)) for contention in contentions]
     keys = [(ours.text, speaker, theirs.text) for (ours, speaker), (theirs, _) in pairs]
-    new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in _READ}
+    with _READING:
+        known = {key: _READ[key] for key in keys if key in _READ}
+    new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
     if new:
         chances = load_network().relate(list(new.values()))[:, _CONTRADICTS]
         odds: list[float] = np.log((chances + _FLOOR) / (1 - chances + _FLOOR)).tolist()
-        _READ.update(zip(new, odds, strict=True))
-    found = [_READ[key] for key in keys]
-    while len(_READ) > MOST_READ:  # the oldest go; what another thread took away already is gone
-        _READ.pop(next(iter(_READ), ("", 0, "")), None)
-    return found
+        known |= zip(new, odds, strict=True)
+        with _READING:
+            _READ.update((key, known[key]) for key in new)
+            while len(_READ) > MOST_READ:  # the oldest go
+                del _READ[next(iter(_READ))]
+    return [known[key] for key in keys]
 
 
 def _memory(contention: Contention) -> tuple[Reading, int]:
@@ -197,16 +203,17 @@ def load_regressions(folder: Path = FOLDER) -> tuple[Regression, Regression]:
         if kept["layout"] != LAYOUT:
             raise JudgeError(f"{path} is of another version: reinstall thymus-memory")
         return _regression(kept["cheap"], CHEAP), _regression(kept["full"], FULL)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise JudgeError(f"{path} cannot be read ({error}): reinstall thymus-memory") from error
 
 
 def _regression(kept: dict[str, list[float]], names: Sequence[str]) -> Regression:
-    if [*kept] != ["mean", "deviation", "weights", "bias"] or len(kept["weights"]) != len(names):
+    lengths = {"mean": len(names), "deviation": len(names), "weights": len(names), "bias": 1}
+    if {name: len(numbers) for name, numbers in kept.items()} != lengths:
         raise ValueError("not these numbers")
     return Regression(
-        mean=np.array(kept["mean"]),
-        deviation=np.array(kept["deviation"]),
-        weights=np.array(kept["weights"]),
+        mean=np.array(kept["mean"], np.float64),
+        deviation=np.array(kept["deviation"], np.float64),
+        weights=np.array(kept["weights"], np.float64),
         bias=float(kept["bias"][0]),
     )

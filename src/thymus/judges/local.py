@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from thymus.core.claims import Claim, Kind
+from thymus.core.claims import Claim, Kind, fold
 from thymus.core.relations import CONFIRMED, DETECTED, Label, Relation
 from thymus.errors import JudgeError, ThymusError
 from thymus.judges.encoder import KINDS, LABELS, load_network
 from thymus.judges.features import Compared, Rows
 from thymus.judges.hedges import is_hedged
 from thymus.judges.marks import ANYONE, OUTSIDE, USER
+from thymus.judges.pronouns import third_person
 from thymus.judges.reading import LONGEST, Reading, read
 from thymus.judges.subject import SubjectHead, load_subject
 from thymus.judges.wording import describe
@@ -83,11 +84,14 @@ class LocalJudge:
         given = [(Statement.of(stored), Statement.of(incoming)) for stored, incoming in pairs]
         compared = [Compared.of(read(stored.text), read(incoming.text)) for stored, incoming in given]
         subject = self._subject(given, compared)
-        answers = [_unread(pair, chance) for pair, chance in zip(compared, subject.tolist(), strict=True)]
+        answers = [
+            _unread(chance, same=_in_same_words(pair, sides))
+            for pair, sides, chance in zip(compared, given, subject.tolist(), strict=True)
+        ]
         near = [
             place
             for place, pair in enumerate(compared)
-            if subject[place] >= self._apart and pair.stored.folded != pair.incoming.folded
+            if subject[place] >= self._apart and not _in_same_words(pair, given[place])
         ]
         asked = [
             ((compared[place].stored, _speaks(given[place][0])), (compared[place].incoming, _speaks(given[place][1])))
@@ -175,9 +179,20 @@ def _kind(reading: Reading, speaker: int, chances: Sequence[float]) -> Kind:
     return max(chance, key=lambda kind: chance[kind])
 
 
-def _unread(pair: Compared, subject: float) -> Relation:
+def _in_same_words(pair: Compared, sides: _Pair) -> bool:
+    """Whether both say the same in the same words, once the user's "my" and anybody else's "your" are one person's."""
+    ours, theirs = pair.stored, pair.incoming
+    if ours.folded == theirs.folded:
+        return True
+    if len(ours.words) != len(theirs.words) or len(ours.vocabulary & theirs.vocabulary) < len(ours.vocabulary) - 3:
+        return False
+    stored, incoming = (third_person(side.text, side.speaker) for side in sides)
+    return stored != sides[0].text and fold(stored) == fold(incoming)
+
+
+def _unread(subject: float, *, same: bool) -> Relation:
     """The answer for a pair that the network does not read."""
-    if pair.stored.folded == pair.incoming.folded:
+    if same:
         return Relation(label=Label.SAME, confidence=0.99, contradiction=0.0, judge="local", because="the same wording")
     return Relation(
         label=Label.COMPATIBLE,

@@ -12,7 +12,7 @@ import io
 import os
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from thymus.core.provenance import UNPRINTABLE
 from thymus.errors import IngestError
@@ -57,6 +57,9 @@ def read_messages(
     channel: str | None = None,
     trusted: bool = False,
     authserv_id: Collection[str] = (),
+    received_by: Collection[str] = (),
+    under_received: bool = False,
+    arc_sealers: Collection[str] = (),
     on_problem: Report | None = None,
 ) -> Iterator[Message]:
     """Read a file or folder message by message.
@@ -67,6 +70,8 @@ def read_messages(
     :param trusted: the caller made this file: a row may name the user, and its ``authenticated`` counts.
     :param authserv_id: what the reader's own mail servers call themselves (RFC 8601): a mail's ``proved`` says
         then what they proved about its sender.
+    :param received_by, under_received, arc_sealers: how to tell what they wrote, and whose seals are believed: see
+        ``thymus.sources.email.read_source``.
     :param on_problem: called with everything that could not be read; the rest is read.
     :raises IngestError: there is no such file, or one named as such cannot be read at all.
     """
@@ -78,7 +83,12 @@ def read_messages(
         dict(columns or {}),
         valid_channel(channel) if channel else None,
         trusted,
-        tuple(authserv_id),
+        {
+            "authserv_id": tuple(authserv_id),
+            "received_by": tuple(received_by),
+            "under_received": under_received,
+            "arc_sealers": tuple(arc_sealers),
+        },
         on_problem or _ignore,
     )
     if root.is_dir():
@@ -116,11 +126,11 @@ class _Task:
         columns: dict[str, str],
         channel: str | None,
         trusted: bool,
-        authserv_id: tuple[str, ...],
+        proving: Mapping[str, Any],
         report: Report,
     ) -> None:
         self._form, self._columns, self._channel, self._trusted, self._report = form, columns, channel, trusted, report
-        self._authserv_id = authserv_id
+        self._proving = proving
 
     def folder(self, root: Path) -> Iterator[Message]:
         for file, name in _walk(root, self._report):
@@ -148,9 +158,9 @@ class _Task:
 
     def _read(self, stream: io.BufferedReader, form: Format, file: Path, name: str) -> Iterator[Message]:
         if form == "mbox":
-            yield from self._guarded(read_mbox(stream, name, self._authserv_id), name)
+            yield from self._guarded(read_mbox(stream, name, self._proving), name)
         elif form == "eml":
-            mails = (read_mail(raw, name, self._authserv_id) for raw in [stream.read(LONGEST_MAIL)])
+            mails = (read_mail(raw, name, self._proving) for raw in [stream.read(LONGEST_MAIL)])
             yield from self._guarded(mails, name)
         elif form == "text":
             yield _document(stream, name)

@@ -13,19 +13,20 @@ from __future__ import annotations
 
 import re
 from email import message_from_bytes
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
 from thymus.core.provenance import UNPRINTABLE
 from thymus.extract import looks_like_html, plain_text
 from thymus.readers.messages import Message, claimed_source, digest, parse_date
-from thymus.sources.email import read_source
+from thymus.sources.email import names_server, read_source
 from thymus.sources.email_fields import as_text, decode, decode_words
 from thymus.sources.email_sender import find_sender
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator, Mapping
     from email.message import Message as Mail
-    from typing import BinaryIO
+    from typing import Any, BinaryIO
 
 LONGEST_MAIL: Final = 32 * 1024 * 1024
 """Bytes of one mail that are read."""
@@ -37,11 +38,13 @@ _FORWARDED = 3
 _MARK = "---------- Forwarded message ----------"
 
 
-def read_mail(raw: bytes, location: str, authserv_id: Collection[str] = ()) -> Message:
+def read_mail(raw: bytes, location: str, proving: Mapping[str, Any] = MappingProxyType({})) -> Message:
     """Read one message; bytes that are no mail give a message without words rather than an error.
 
-    :param authserv_id: what the reader's own mail servers call themselves; ``proved`` then says what they proved.
+    :param proving: the arguments of ``thymus.sources.email.read_source``; with ``authserv_id`` among them, what the
+        reader's own mail servers call themselves, ``proved`` says what they proved.
     """
+    ids = proving.get("authserv_id", ())
     mail = message_from_bytes(raw[:LONGEST_MAIL].removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n"))
     subject = _subject(mail)
     body = _body(mail)
@@ -55,17 +58,18 @@ def read_mail(raw: bytes, location: str, authserv_id: Collection[str] = ()) -> M
         observed_at=parse_date(_header(mail, "date")),
         message_id=message_id if 3 <= len(message_id) <= 300 else digest(sender, text),
         location=location,
-        proved=read_source(raw, authserv_id=authserv_id) if authserv_id else None,
+        proved=read_source(raw, **proving) if ids else None,
+        reported=names_server(raw, ids) if ids else None,
     )
 
 
-def read_mbox(stream: BinaryIO, name: str, authserv_id: Collection[str] = ()) -> Iterator[Message]:
+def read_mbox(stream: BinaryIO, name: str, proving: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Message]:
     """Read an mbox message by message; the file is never held as a whole.
 
     A message begins at a line ``From `` at the start or after an empty line; ``>From `` is unescaped (mboxrd).
     """
     for number, raw in enumerate(split_mbox(stream), start=1):
-        yield read_mail(raw, f"{name}:message {number}", authserv_id)
+        yield read_mail(raw, f"{name}:message {number}", proving)
 
 
 def split_mbox(stream: BinaryIO) -> Iterator[bytes]:

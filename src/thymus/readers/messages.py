@@ -32,6 +32,8 @@ class Message:
     :param observed_at: the date the message bears, with a time zone; ``None`` without a credible one.
     :param message_id: the Message-ID its sender gave, else the SHA-256 of its content: no proof of being distinct.
     :param proved: the source with what the mail's headers prove of it, where the caller named its own mail servers.
+    :param reported: whether results in the name of one of those servers stand anywhere in the mail; ``None`` where none
+        was named, or it is no mail.
     :param location: where it stands, the same at every reading: ``box/x.eml``, ``t.csv:row 17``, ``a.mbox:message 4``.
     """
 
@@ -42,6 +44,7 @@ class Message:
     message_id: str
     location: str
     proved: Source | None = None
+    reported: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 NAMES: Final = {
     "text": ("text", "message", "body", "content", "msg", "sms", "mail", "email_text", "email_body", "utterance", "v2"),
     "source": ("source", "from", "sender", "origin", "author", "from_address", "from_email"),
-    "date": ("observed_at", "date", "datetime", "timestamp", "time", "sent_at", "received_at", "created_at"),
+    "date": (
+        *("observed_at", "date", "datetime", "date_time", "timestamp", "time", "sent_at", "received_at", "created_at"),
+        *("sent", "received", "when", "created", "sent_on", "received_on", "date_sent", "date_received", "day", "ts"),
+    ),
     "id": ("message_id", "message-id", "id"),
 }
 """What a column or key is called, best first."""

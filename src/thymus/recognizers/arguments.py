@@ -1,8 +1,8 @@
 """What the arguments of a tool call hold: each value with its readings, the role it plays, and where it stands.
 
-JSON's types, and the dates and decimals of Python, are read; anything else is refused rather than passed unread. The
-name of an argument helps to read a short value (``iban``, ``phone``, ``duration_minutes``), and a sum goes together
-with the ``currency`` beside it. How a value is written (spaces, hyphens, letter case of an IBAN) never matters.
+The name of an argument helps to read a short value (``iban``, ``phone``, ``duration_minutes``), and a sum goes together
+with the ``currency`` beside it. How a value is written (spaces, hyphens, letter case of an IBAN) never matters, nor
+what is glued to it (``iban=…``, ``<b>…</b>``).
 """
 
 from __future__ import annotations
@@ -10,24 +10,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time
-from decimal import Decimal
-from enum import Enum
-from typing import Any, Final
-from uuid import UUID
+from datetime import datetime
+from typing import Final
 
 from thymus.core.action_rules import plain_name
 from thymus.core.actions import Role
 from thymus.core.provenance import UNPRINTABLE
-from thymus.core.values import Account, Code, Email, Money, Number, Phone, Quantity, Url, Value, ValueKind
-from thymus.errors import InputError
+from thymus.core.values import (
+    Account,
+    Code,
+    Comparison,
+    Email,
+    Money,
+    Number,
+    Phone,
+    Quantity,
+    Url,
+    Value,
+    ValueKind,
+    compare,
+)
 from thymus.recognizers import recognize
+from thymus.recognizers.leaves import Leaf, read_leaves
+from thymus.recognizers.runs import Run, decoded
 from thymus.recognizers.stakes import find_stakes
 
-DEEPEST: Final = 32
-MOST_LEAVES: Final = 2_000
-LONGEST: Final = 100_000
-"""Characters of all arguments together."""
 MOST_MENTIONS: Final = 200
 """Values that are looked up; what follows is reported as not checked."""
 _SHORT: Final = 100
@@ -55,13 +62,13 @@ PERSON_NAMES: Final = frozenset(_PERSON_WORDS.split())
 _UNITS: Final = frozenset(_UNIT_WORDS.split())
 _DOSES: Final = frozenset({"dosage", "dose"})
 _SECRETS: Final = frozenset({"passcode", "passphrase", "password", "secret", "token"})
-_KEY: Final = re.compile(r"[^\W\d]\w{0,63}")
 _ISO: Final = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d)(?::\d\d(?:[.,]\d{1,9})?)?(?:[Zz]|[+-]\d\d:?\d\d)?")
 _IBAN: Final = re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}")
 _DIALLED: Final = re.compile(r"\+?[\d(][\d ().\-/]{5,24}\d")
 _WALLET: Final = re.compile(r"0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25,60}|[13][1-9A-HJ-NP-Za-km-z]{25,34}")
-_LARGEST: Final = 10**100
+_GLUED_VALUE: Final = re.compile(r"\d|@|\w\.\w")
 _SPACE: Final = re.compile(r"\s+")
+_GLUE: Final = re.compile(r"(?<=\S)[=:<>\"'`,|\\/#;{}\[\]()&?*~^!$_]|[=:<>\"'`,|\\/#;{}\[\]()&?*~^!$_](?=\S)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,121 +96,78 @@ class Mention:
         return bool(UNPRINTABLE.search(_SPACE.sub(" ", self.text)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Leaf:
-    argument: str
-    name: str
-    group: str
-    text: str
-    number: bool = False
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """What a call's arguments hold; ``complete`` is False where there are more values than are looked up."""
+
+    mentions: tuple[Mention, ...]
+    leaves: tuple[Leaf, ...]
+    complete: bool
 
 
-def read_arguments(args: Mapping[str, object], *, observed_at: datetime) -> tuple[tuple[Mention, ...], bool]:
-    """The values in the arguments of a call, in order, and whether those are all.
+def read_arguments(args: Mapping[str, object], *, observed_at: datetime) -> Arguments:
+    """The values in the arguments of a call, in order.
 
     :param observed_at: now: what "tomorrow" in an argument counts from.
-    :raises InputError: where the arguments are not JSON's types, refer to themselves, or are too deep or too large.
+    :raises InputError: where the arguments cannot be read (see ``read_leaves``).
     """
-    if not isinstance(args, Mapping):
-        raise InputError(f"the arguments of a tool are a mapping from names to values, not {type(args).__name__}")
-    leaves = []
-    size = 0
-    for leaf in _flatten(args, "", "", "", ()):
-        leaves.append(leaf)
-        size += len(leaf.text)
-        if size > LONGEST or len(leaves) > MOST_LEAVES:
-            raise InputError(
-                f"the arguments hold more than {LONGEST:,} characters or {MOST_LEAVES:,} values: check them in parts"
-            )
+    leaves = read_leaves(args)
     found: dict[tuple[str, str, str], Mention] = {}
     for leaf in leaves:
         for mention in _mentions(leaf, leaves, observed_at):
             if len(found) >= MOST_MENTIONS:
-                return tuple(found.values()), False
+                return Arguments(mentions=tuple(found.values()), leaves=tuple(leaves), complete=False)
             found.setdefault((mention.argument, mention.kind, mention.text), mention)
-    return tuple(found.values()), True
+    return Arguments(mentions=tuple(found.values()), leaves=tuple(leaves), complete=True)
 
 
-def _flatten(given: object, argument: str, name: str, group: str, above: tuple[int, ...]) -> Iterator[_Leaf]:
-    if isinstance(given, Mapping | list | tuple | set | frozenset):
-        if id(given) in above:
-            raise InputError(f"the argument {argument[:80]!r} contains itself: pass plain JSON")
-        if len(above) >= DEEPEST:
-            raise InputError(f"the arguments are nested more than {DEEPEST} deep: check the inner ones by themselves")
-        above = (*above, id(given))
-        if isinstance(given, Mapping):
-            yield from _flatten_mapping(given, argument, name, group, above)
-        else:
-            yield from _flatten_items(given, argument, name, group, above)
-    elif (text := _text(given, argument)).strip():
-        number = isinstance(given, int | float | Decimal) and not isinstance(given, bool)
-        yield _Leaf(argument, name, group, text, number)
+def read_run(run: Run, leaf: Leaf, known: Iterable[Mention]) -> Mention | None:
+    """An identifier of a memory that a text holds, as a mention; ``None`` where one of these is that very value."""
+    for mention in known:
+        if mention.argument == leaf.argument and _is_run(mention, run):
+            return None
+    place = Mention(
+        argument=leaf.argument,
+        name=leaf.name,
+        group=leaf.group,
+        text=run.text,
+        role=Role.DESTINATION if "@" in run.text or _WALLET.fullmatch(run.text) else Role.DETAIL,
+        kind="identifier",
+        whole=False,
+    )
+    return _judged(replace(place, readings=run.readings)) if run.readings else place
 
 
-def _flatten_mapping(
-    given: Mapping[Any, Any], argument: str, name: str, group: str, above: tuple[int, ...]
-) -> Iterator[_Leaf]:
-    for key, value in given.items():
-        if not isinstance(key, str):
-            raise InputError(f"the name of an argument is text, not {type(key).__name__}")
-        if not _KEY.fullmatch(key):  # a key that is no name is data, as in {"ravi@x.example": "cc"}
-            yield _Leaf(argument, name, group, _well_formed(key))
-        yield from _flatten(value, f"{argument}.{key}" if argument else key, key, argument, above)
+def _is_run(mention: Mention, run: Run) -> bool:
+    if not mention.readings or not run.readings:
+        return mention.text.isalnum() and mention.text.casefold() == run.text.casefold()
+    return any(
+        compare(one, two) is Comparison.SAME and type(one) is type(two) and _full(one) == _full(two)
+        for one in mention.readings
+        for two in run.readings
+    )
 
 
-def _flatten_items(
-    given: Iterable[Any], argument: str, name: str, group: str, above: tuple[int, ...]
-) -> Iterator[_Leaf]:
-    ordered = sorted(given, key=repr) if isinstance(given, set | frozenset) else given
-    for index, value in enumerate(ordered):
-        yield from _flatten(value, f"{argument}[{index}]", name, group, above)
+def _full(value: Value) -> object:
+    """What must be equal besides, for one value to be as much as the other."""
+    return (value.number.upper(), value.partial) if isinstance(value, Account) else None
 
 
-def _text(given: object, argument: str) -> str:
-    """A value as text; "" where it says nothing."""
-    given = given.value if isinstance(given, Enum) else given
-    match given:
-        case None | bool():
-            return ""
-        case str():
-            return _well_formed(given)
-        case int() | float() | Decimal():
-            return _figures(given, argument)
-        case datetime():
-            return given.strftime("%Y-%m-%d %H:%M")
-        case time():
-            return given.strftime("%H:%M")
-        case date() | UUID():
-            return str(given)
-    what = "bytes: decode them first" if isinstance(given, bytes | bytearray | memoryview) else type(given).__name__
-    raise InputError(f"the argument {argument[:80]!r} is {what}: pass plain JSON (text, numbers, lists, mappings)")
-
-
-def _figures(number: float | Decimal, argument: str) -> str:
-    if not number == number or not -_LARGEST < number < _LARGEST:  # a number that is not itself is NaN
-        raise InputError(
-            f"the argument {argument[:80]!r} is no finite number below 10^100: leave it out, or pass it as text"
-        )
-    return f"{Decimal(repr(number) if isinstance(number, float) else number):.400f}".rstrip("0").rstrip(".")
-
-
-def _well_formed(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _mentions(leaf: _Leaf, leaves: Iterable[_Leaf], at: datetime) -> Iterator[Mention]:
+def _mentions(leaf: Leaf, leaves: Iterable[Leaf], at: datetime) -> Iterator[Mention]:
     text = leaf.text.strip()
     whole = Mention(argument=leaf.argument, name=leaf.name, group=leaf.group, text=text, role=Role.DETAIL, kind="text")
-    if len(text) <= _SHORT:
-        if groups := _whole(leaf, text, leaves, at):
-            for readings in groups:
-                said = text if len(groups) == 1 else readings[0].text
-                yield _judged(replace(whole, text=said, readings=readings))
-            return
-        if identifier := _opaque(whole):
-            yield identifier
-            return
-    found = list(_within(text, whole, at))
+    if len(text) <= _SHORT and (groups := _whole(leaf, text, leaves, at)):
+        for readings in groups:
+            said = text if len(groups) == 1 else readings[0].text
+            yield _judged(replace(whole, text=said, readings=readings))
+        if not any(_vital(value) for readings in groups for value in readings):
+            yield from _glued(text, whole, at)
+        return
+    found = [*_within(text, whole, at), *_glued(text, whole, at)]
+    if len(text) <= _SHORT and (identifier := _opaque(whole)):
+        inside = [mention for mention in found if mention.role is Role.DESTINATION]
+        yield from inside if inside and not _WALLET.fullmatch(text) else [identifier]
+        return
     yield from found
     if len(text) <= _SHORT and not found and any(char.isalpha() for char in text):
         plain = _SPACE.search(text) is None and text == text.lower() and plain_name(leaf.name) not in PERSON_NAMES
@@ -225,11 +189,28 @@ def _within(text: str, whole: Mention, at: datetime) -> Iterator[Mention]:
             yield replace(whole, text=stake.text, role=Role.DESTINATION, kind=stake.kind.value, whole=False)
 
 
+def _glued(text: str, whole: Mention, at: datetime) -> Iterator[Mention]:
+    """Where money, words or trust go, in a text decoded, and with a break wherever a sign is glued to something.
+
+    A line break: it parts values, and still leads from a label to its value.
+    """
+    if not _GLUED_VALUE.search(text):
+        return
+    for view in decoded(text):
+        apart = _GLUE.sub("\n", view)
+        if apart == text:
+            continue
+        read = [value.span for value in recognize(view, observed_at=at) if _vital(value)] if view == text else []
+        for value in recognize(apart, observed_at=at):
+            if _vital(value) and not any(_overlap(value.span, span) for span in read):
+                yield _judged(replace(whole, text=view[slice(*value.span)], readings=(value,), whole=False))
+
+
 def _overlap(one: tuple[int, int], two: tuple[int, int]) -> bool:
     return one[0] < two[1] and two[0] < one[1]
 
 
-def _whole(leaf: _Leaf, text: str, leaves: Iterable[_Leaf], at: datetime) -> list[tuple[Value, ...]]:
+def _whole(leaf: Leaf, text: str, leaves: Iterable[Leaf], at: datetime) -> list[tuple[Value, ...]]:
     """What a string means that is made of values and nothing else: for each of them its readings."""
     label = plain_name(leaf.name).replace("_", " ")
     words = label.split()
@@ -279,7 +260,7 @@ def _covering(text: str, start: int, end: int, at: datetime) -> list[Value]:
     return [] if any(char.isalnum() for char in rest[start:end]) else found
 
 
-def _sum(leaf: _Leaf, text: str, leaves: Iterable[_Leaf]) -> tuple[Value, ...]:
+def _sum(leaf: Leaf, text: str, leaves: Iterable[Leaf]) -> tuple[Value, ...]:
     """A bare number that its argument calls a sum, in the currency that an argument beside it names."""
     beside = (other.text for other in leaves if other.group == leaf.group and plain_name(other.name) == "currency")
     found = recognize(f"{text} {next(beside, '')[:20]}")

@@ -13,15 +13,20 @@ class _Letters(dict[int, str | None]):
 
     def __missing__(self, code: int) -> str | None:
         char = chr(code)
-        kept = char if char.isalnum() or char in _MONEY_SIGNS or char == "\n" else None
+        digit = unicodedata.decimal(char, None)
+        kept = str(digit) if digit is not None else char if _counts(char) else None
         if len(self) < 100_000:
             self[code] = kept
         return kept
+
+
+def _counts(char: str) -> bool:
+    return char.isalnum() or char in _MONEY_SIGNS or char == "\n"
 
 
 _LETTERS: Final = _Letters()
 
 
 def letters(text: str) -> str:
-    """The text in small letters, compatibility forms as plain ones, without spaces and punctuation."""
+    """The text in small letters, compatibility forms and digits of any script as plain ones, without punctuation."""
     return unicodedata.normalize("NFKC", text.replace("\n", " ")).casefold().translate(_LETTERS)

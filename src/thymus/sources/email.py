@@ -28,7 +28,7 @@ from thymus.sources.email_chain import find_chain
 from thymus.sources.email_evidence import Verdict, aligns, promise, weigh
 from thymus.sources.email_fields import read_fields
 from thymus.sources.email_sender import find_sender, said
-from thymus.sources.email_trace import NO_AUTHSERV_ID, Server, find_reports
+from thymus.sources.email_trace import NO_AUTHSERV_ID, Server, bears_results, find_reports
 
 if TYPE_CHECKING:
     from thymus.sources.email_fields import Fields
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from thymus.sources.email_signatures import LookUp
     from thymus.sources.email_trace import Vouched
 
-__all__ = ["NO_AUTHSERV_ID", "read_source"]
+__all__ = ["NO_AUTHSERV_ID", "names_server", "read_source"]
 
 # Fields of which RFC 5322 (section 3.6) and RFC 2045 allow one: with two, a signature may cover the one that nobody
 # sees (RFC 6376, section 8.15).
@@ -88,6 +88,14 @@ def read_source(
         name=sender.name,
         proof=(*verdict.sentences, *_passed_on(fields, sender), *sender.warnings),
     )
+
+
+def names_server(raw: bytes, authserv_id: str | Iterable[str]) -> bool:
+    """Whether a mail bears results in the name of such a server at all, wherever they stand and whatever they say.
+
+    Where no mail does, the name is not what the server calls itself.
+    """
+    return bears_results(read_fields(raw).items, Server(ids=_names(authserv_id, "authserv_id")))
 
 
 def _names(given: object, parameter: str) -> frozenset[str]:

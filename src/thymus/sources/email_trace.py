@@ -138,6 +138,11 @@ def find_reports(items: Sequence[tuple[str, str]], server: Server) -> Vouched:
     )
 
 
+def bears_results(items: Sequence[tuple[str, str]], server: Server) -> bool:
+    """Whether results in our server's name stand anywhere in a header, whoever wrote them."""
+    return any(server.is_ours(report) for kind in (_RESULTS, _SEALED) for _, report in _reports(items, kind))
+
+
 def _reports(items: Iterable[tuple[str, str]], kind: str) -> list[tuple[int, Report]]:
     found = [(at, value) for at, (name, value) in enumerate(items) if name == kind][:_MOST_RESULTS]
     if kind == _RESULTS:
@@ -155,7 +160,8 @@ def _nothing(ours: Sequence[int]) -> str:
     if ours:
         return (
             "Results in your mail server's name stand below the line with which it took the mail, where the sender "
-            "could have written them: they do not count."
+            "could have written them: they do not count, unless you say that your server's filters write there "
+            "(under_received, --under-received)."
         )
     return "Your mail server reports nothing about this mail."
 

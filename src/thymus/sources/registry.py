@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST: Final = 50
 """How many resembled sources are named; who resembles more is one of a flood."""
-_GONE: Final = frozenset({Status.RETRACTED, Status.REJECTED})
+_GONE: Final = frozenset({Status.RETRACTED, Status.REJECTED, Status.REPEATED})
 _MENTION: Final = re.compile(r"[^\s<>()\[\]{},;:\"'@/]{1,64}@[\w.-]{3,253}|(?:[\w-]{1,63}\.){1,8}[^\W_]{2,63}")
 _LONGEST_TEXT: Final = 20_000
 
@@ -33,14 +33,16 @@ _LONGEST_TEXT: Final = 20_000
 class Registry:
     """The known sources of one scope, indexed so that a lookup does not read them all.
 
-    :param voices: what ``Store.sources`` returns; ``add`` keeps it current.
+    Others may ask while one thread adds.
+
+    :param voices: what ``Store.sources`` returns; ``add`` and ``hear`` keep it current.
     """
 
     def __init__(self, voices: Iterable[Voice] = ()) -> None:
         self._voices: dict[str, Voice] = {}
         self._mentions: dict[str, Voice] = {}
-        self._owned: dict[str, list[str]] = {}
-        self._index: dict[int, list[str]] = {}
+        self._owned: dict[str, dict[str, None]] = {}
+        self._index: dict[int, dict[str, None]] = {}
         for voice in voices:
             self.add(voice)
 
@@ -93,12 +95,12 @@ class Registry:
         """
         own, whose = _standing(self._voices.get(source.key)), owner(source) or source.key
         owners = dict.fromkeys(
-            other for clue in clues(source) for other in self._index.get(hash(clue), ()) if other != whose
+            other for clue in clues(source) for other in tuple(self._index.get(hash(clue), ())) if other != whose
         )
         rivals = [
             voice
             for other in owners
-            for key in self._owned[other]
+            for key in tuple(self._owned[other])
             for voice in (self._voices.get(key), self._mentions.get(key))
             if voice is not None and _precedes(voice, source, own)
         ]
@@ -112,13 +114,9 @@ class Registry:
 
     def _enter(self, source: Source) -> None:
         whose = owner(source) or source.key
-        owned = self._owned.setdefault(whose, [])
-        if source.key not in owned:
-            owned.append(source.key)
+        self._owned.setdefault(whose, {})[source.key] = None
         for key in keys_of(source):
-            owners = self._index.setdefault(hash(key), [])
-            if whose not in owners:
-                owners.append(whose)
+            self._index.setdefault(hash(key), {})[whose] = None
 
 
 def _standing(voice: Voice | None) -> Voice | None:

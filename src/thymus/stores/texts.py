@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Final
 
 from thymus.core.beliefs import Act
 from thymus.recognizers.letters import letters
+from thymus.recognizers.runs import Index
 
 if TYPE_CHECKING:
     from thymus.core.beliefs import Belief
     from thymus.core.claims import Scope
     from thymus.ports import Store
+    from thymus.recognizers.runs import Run
 
 MOST_SCOPES: Final = 32
 """Scopes whose letters are kept; the one that was used longest ago goes first."""
@@ -38,6 +40,7 @@ class Texts:
         self._seq = 0
         self._version = 0
         self._places: dict[str, tuple[int, int]] = {}
+        self._identifiers = Index()
 
     def refresh(self, store: Store, scope: Scope) -> None:
         """Read what was told, and drop what was forgotten, since the last time."""
@@ -67,18 +70,22 @@ class Texts:
             self._places[belief.id] = (len(self._ids) - 1, len(self._ids[-1]))
             self._starts[-1].append(at)
             self._ids[-1].append(belief.id)
+            self._identifiers.add(belief.id, belief.claim.text)
             at += len(text) + 1
         self._pages[-1] += _END.join(texts) + _END
 
     def _erase(self, belief_id: str) -> None:
         if belief_id in self._places:
             page, index = self._places.pop(belief_id)
+            self._identifiers.drop(belief_id)
             start = self._starts[page][index]
             end = self._pages[page].index(_END, start)
             self._pages[page] = f"{self._pages[page][:start]}{' ' * (end - start)}{self._pages[page][end:]}"
 
     def holding(self, needle: str) -> Iterator[str]:
-        """Ids of the beliefs whose letters hold these, newest first."""
+        """Ids of the beliefs whose letters hold these, newest first; none where there are no letters to look for."""
+        if not needle:
+            return
         with self._lock:
             shelves = list(zip(self._pages, self._starts, self._ids, strict=True))
         for page, starts, ids in reversed(shelves):
@@ -87,6 +94,11 @@ class Texts:
                 index = bisect_right(starts, at) - 1
                 yield ids[index]
                 end = starts[index]
+
+    def identifiers_in(self, text: str) -> tuple[tuple[Run, ...], bool]:
+        """The identifiers of memories that occur in a text, whatever is glued to them, and whether those are all."""
+        with self._lock:
+            return self._identifiers.find(text)
 
 
 class Library:

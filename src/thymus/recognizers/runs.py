@@ -1,0 +1,309 @@
+"""Identifiers that stand in memories, found in a text whatever stands around their letters, or between them.
+
+A recogniser reads a value where its surroundings look like writing: in ``x_GB33BUKB…`` or ``<a>GB33<b>BUKB…`` it sees
+none. So the question is turned round: of the passages of memories that look like identifiers, which occur in the text
+once everything but letters and digits is gone from both? No punctuation, markup or encoding that is undone here can
+hide one. An index by the first letters keeps it linear in the text, whatever the number of memories.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate, pairwise
+from typing import Final
+from urllib.parse import unquote
+
+from thymus.core.provenance import UNPRINTABLE
+from thymus.core.values import Account, Code, Email, Phone, Url, Value
+from thymus.recognizers import recognize
+
+SHORTEST: Final = 6
+"""Letters and digits of an identifier; shorter ones are everywhere."""
+MOST_READ: Final = 200
+"""Passages of memories whose ends are unclear and that are read to find them, in one search."""
+_PIECE: Final = 300
+_OVERLAP: Final = 100
+_ROUNDS: Final = 3
+"""Encodings one inside the other that are undone."""
+_STRONG: Final = 6
+"""Digits from which on an identifier is one even where letters are glued to it."""
+_MARKED: Final = re.compile(r"[\d@]|\w[.:/_]+\w")
+_FILLING: Final = 4
+"""Letters of a word that may stand inside an identifier, as the bank does in an IBAN."""
+_NO_SIGN: Final = re.compile(r"[\W_]+")
+_TAG: Final = re.compile(r"<[^<>]{0,300}>")
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|[nrtbf])")
+_TRUNK: Final = re.compile(r"(?:\+|(?<!\d)00)\d{1,3}$|(?<!\d)0$")
+_GLUED: Final = frozenset("@.-_/+&%")
+
+
+@lru_cache(maxsize=8_192)
+def _signs(char: str) -> str:
+    """What of a character counts: its small letters, or its digit in the Latin script."""
+    digit = unicodedata.decimal(char, None)
+    return "".join(filter(str.isalnum, char.casefold())) if digit is None else str(digit)
+
+
+class Passage:
+    """A text and its signs, the letters and digits in it; ``places[i]`` is where in the text sign ``i`` stands."""
+
+    __slots__ = ("places", "signs", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = unicodedata.normalize("NFKC", text)
+        if self.text.isascii():
+            self.places = [place for place, char in enumerate(self.text) if char.isalnum()]
+            self.signs = "".join(filter(str.isalnum, self.text.lower()))
+        else:
+            kept = [(place, sign) for place, char in enumerate(self.text) for sign in _signs(char)]
+            self.places = [place for place, _ in kept]
+            self.signs = "".join(sign for _, sign in kept)
+
+    def slice(self, start: int, end: int) -> str:
+        """The text from one sign up to another."""
+        return self.text[self.places[start] : self.places[end - 1] + 1]
+
+    def beside(self, start: int, end: int) -> tuple[str, str]:
+        """The characters right before and right after some signs; "" at the ends of the text."""
+        first, last = self.places[start], self.places[end - 1]
+        return self.text[max(first - 1, 0) : first], self.text[last + 1 : last + 2]
+
+    def dialled_from(self, start: int) -> bool:
+        """Whether only a trunk zero or the code of a country stands between a sign and what is no digit."""
+        return bool(_TRUNK.search(self.text[max(self.places[start] - 6, 0) : self.places[start]]))
+
+
+class Stretch(Passage):
+    """A passage of a memory that looks like identifiers, and where such may start and end in it."""
+
+    __slots__ = ("ends", "starts")
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        breaks = [at for at, (one, two) in enumerate(pairwise(self.places), 1) if two - one > 1]
+        self.ends = [*breaks, len(self.signs)]
+        self.starts = tuple(_starts(self.signs, [0, *breaks], "+" in self.text))
+
+
+_stretch = lru_cache(maxsize=4_096)(Stretch)
+
+
+def _starts(signs: str, breaks: Iterable[int], abroad: bool) -> dict[int, None]:
+    """Where identifiers may start: at breaks, and where a number goes on after a trunk zero or a country's code."""
+    starts = dict.fromkeys(breaks)
+    for start in tuple(starts):
+        if signs.startswith("0", start):
+            starts |= dict.fromkeys(range(start + 1, start + 6 if signs.startswith("00", start) else start + 2))
+        elif abroad:
+            starts |= dict.fromkeys(range(start + 1, start + 4))
+    return starts
+
+
+def _openings(stretch: str) -> set[str]:
+    """The first signs of whatever may start in a stretch; quickly, for every memory is read so."""
+    if not stretch.isascii():
+        passage = _stretch(stretch)
+        signs, starts = passage.signs, passage.starts
+    else:
+        parts = _NO_SIGN.split(stretch.lower())
+        signs = "".join(parts)
+        if len(signs) < SHORTEST:
+            return set()
+        breaks = [0, *accumulate(map(len, parts))][:-1]
+        starts = tuple(_starts(signs, breaks, "+" in stretch)) if "0" in signs or "+" in stretch else tuple(breaks)
+    return {signs[start : start + SHORTEST] for start in starts if start + SHORTEST <= len(signs)}
+
+
+def stretches(text: str) -> Iterator[str]:
+    """The passages of a memory that hold a digit, an address or a path, with the short words between such."""
+    if not _MARKED.search(text):
+        return
+    run: list[str] = []
+    marked = 0
+    for chunk in text.split():
+        if _MARKED.search(chunk):
+            run.append(chunk)
+            marked = len(run)
+        elif len(chunk) <= _FILLING and chunk.isalpha():
+            run = [*run, chunk] if marked else [chunk]
+        elif run:
+            yield from _pieces(run[:marked])
+            run, marked = [], 0
+    yield from _pieces(run[:marked])
+
+
+def _pieces(run: Sequence[str]) -> Iterator[str]:
+    whole = " ".join(run)
+    if len(whole) >= SHORTEST:
+        for at in range(0, max(len(whole) - _OVERLAP, 1), _PIECE - _OVERLAP):
+            yield whole[at : at + _PIECE]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """An identifier of a memory that occurs in a text.
+
+    :param text: as the memory writes it.
+    :param signs: its letters and digits.
+    :param readings: what it is; empty where no recogniser knows its shape.
+    """
+
+    text: str
+    signs: str
+    readings: tuple[Value, ...]
+
+
+class Index:
+    """The stretches of many memories by their first signs; equal ones are kept once."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, tuple[str, ...]] = {}
+        self._told: Counter[str] = Counter()
+        self._keyed: dict[str, dict[str, None]] = {}
+
+    def add(self, memory: str, text: str) -> None:
+        """Take in the text of a memory."""
+        found = {one: openings for one in stretches(text) if (openings := _openings(one))}
+        if not found:
+            return
+        self._of[memory] = tuple(found)
+        for one, openings in found.items():
+            self._told[one] += 1
+            for key in openings:
+                self._keyed.setdefault(key, {})[one] = None
+
+    def drop(self, memory: str) -> None:
+        """Forget what only this memory said."""
+        for one in self._of.pop(memory, ()):
+            self._told[one] -= 1
+            if not self._told[one]:
+                del self._told[one]
+                for key in _openings(one):
+                    del self._keyed[key][one]
+                    if not self._keyed[key]:
+                        del self._keyed[key]
+
+    def find(self, text: str) -> tuple[tuple[Run, ...], bool]:
+        """The identifiers of memories that occur in a text, and whether those are all."""
+        views = [Passage(view) for view in decoded(text)]
+        wanted = {view.signs[at : at + SHORTEST] for view in views for at in range(len(view.signs) - SHORTEST + 1)}
+        found: dict[tuple[str, tuple[Value, ...]], Run] = {}
+        seen: dict[str, bool] = {}
+        unclear = 0
+        for key in sorted(wanted & self._keyed.keys()):
+            for stretch in map(_stretch, self._keyed[key]):
+                for start, end in _shared(stretch, key, views):
+                    signs = stretch.signs[start:end]
+                    clear = _clear(stretch, start, end)
+                    if clear and signs in seen:
+                        continue
+                    if signs not in seen:
+                        seen[signs] = any(_stands(signs, view) for view in views)
+                    if not seen[signs]:
+                        continue
+                    unclear += not clear
+                    if unclear > MOST_READ:
+                        return tuple(found.values()), False
+                    for run in _read(stretch, start, end, clear=clear):
+                        found.setdefault((run.signs, run.readings), run)
+        return tuple(found.values()), True
+
+
+def decoded(text: str) -> tuple[str, ...]:
+    """A text as it is, with percent signs (RFC 3986), entities of HTML and escapes of JSON undone, and without tags."""
+    views = [text]
+    for _ in range(_ROUNDS):
+        plain = UNPRINTABLE.sub("", unicodedata.normalize("NFKC", views[-1]).replace("\n", " "))
+        plain = unquote(html.unescape(_ESCAPE.sub(_unescaped, plain))).encode("utf-8", "replace").decode()
+        if plain == views[-1]:
+            break
+        views.append(plain)
+    return tuple(dict.fromkeys((*views, _TAG.sub("", views[-1]))))
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code = match[1] or match[2]
+    return chr(int(code, 16)) if code else " "
+
+
+def _shared(stretch: Stretch, key: str, views: Iterable[Passage]) -> Iterator[tuple[int, int]]:
+    """What starts with these signs in a stretch, ends at an end, and occurs in a view, the longest first."""
+    for start in stretch.starts:
+        if stretch.signs.startswith(key, start):
+            found = []
+            for end in stretch.ends:
+                if end - start >= SHORTEST:
+                    if not any(stretch.signs[start:end] in view.signs for view in views):
+                        break
+                    found.append((start, end))
+            yield from reversed(found)
+
+
+def _stands(signs: str, view: Passage) -> bool:
+    """Whether the signs occur in a view as no part of a longer number or, where they are mostly letters, word."""
+    strong = sum(map(str.isdigit, signs)) >= _STRONG
+    at = view.signs.find(signs)
+    while at >= 0:
+        before, after = view.beside(at, at + len(signs))
+        free = not _same_sort(before, signs[0], strong) or (strong and view.dialled_from(at))
+        if free and not _same_sort(after, signs[-1], strong):
+            return True
+        at = view.signs.find(signs, at + 1)
+    return False
+
+
+def _same_sort(beside: str, sign: str, strong: bool) -> bool:
+    if not beside.isalnum():
+        return False
+    return beside.isdigit() if sign.isdigit() else not strong
+
+
+def _clear(stretch: Stretch, start: int, end: int) -> bool:
+    """Whether nothing beside it in the memory can belong to it: no sign, no joint, no further group of digits."""
+    before, after = stretch.beside(start, end)
+    last = stretch.places[end - 1]
+    rest = stretch.text[last + 1 : last + 40].lstrip(" ().-/")
+    joined = after in _GLUED and rest[:1].isalnum()
+    return not (before.isalnum() or before in _GLUED or joined or re.match(r"\w{0,12}\d", rest))
+
+
+def _read(stretch: Stretch, start: int, end: int, *, clear: bool) -> Iterator[Run]:
+    """What stands there: as the recognisers see it in its stretch, or by itself where its ends are clear."""
+    signs, text = stretch.signs[start:end], stretch.slice(start, end)
+    values = [value for value in _values(stretch.text) if signs in _spellings(value)]
+    if clear and not values:
+        values = [value for value in _values(text) if signs in _spellings(value)]
+    for value in values:
+        yield Run(text=value.text, signs=signs, readings=(value,))
+    if clear and not values and (len(text) == len(signs) or "@" in text) and re.search(r"\d.*\d|@", text):
+        yield Run(text=text, signs=signs, readings=())
+
+
+@lru_cache(maxsize=4_096)
+def _values(text: str) -> tuple[Value, ...]:
+    return recognize(text)
+
+
+def _spellings(value: Value) -> set[str]:
+    """The signs of an identifier, in its usual spellings; none for other values."""
+    match value:
+        case Account() if not value.partial:
+            found = [value.number]
+        case Phone():
+            bare = value.digits.lstrip("0")
+            found = [value.digits, bare, *(bare[lead:] for lead in ((1, 2, 3) if value.international else ()))]
+        case Email():
+            found = [value.local + value.domain]
+        case Url():
+            found = [value.host + value.path]
+        case Code():
+            found = [value.code]
+        case _:
+            return set()
+    return {signs for one in (value.text, *found) if len(signs := Passage(one).signs) >= SHORTEST}
