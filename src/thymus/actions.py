@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
@@ -31,7 +31,7 @@ from thymus.recognizers.arguments import (
     read_arguments,
     read_run,
 )
-from thymus.recognizers.leaves import LONGEST
+from thymus.recognizers.leaves import LONGEST, Leaf
 from thymus.recognizers.letters import letters
 from thymus.recognizers.spellings import differs, near, needles, says
 from thymus.stores.words import STOP_WORDS
@@ -94,7 +94,7 @@ def check(
     )
     seen = {mention: inquiry.look(mention) for mention in looked_at if mention.kind != "word"}
     inquiry.look_by_meaning({mention: sight for mention, sight in seen.items() if _by_meaning(mention, sight)})
-    glued, complete = _glued(arguments, texts, {mention for mention, sight in seen.items() if sight.found})
+    glued, complete = _glued(arguments, texts, seen)
     standing = {mention: inquiry.look(mention) for mention in glued}
     seen |= {mention: sight for mention, sight in standing.items() if sight.found or sight.crowded}
     complete = complete and arguments.complete
@@ -126,20 +126,18 @@ def check(
     return Verdict(tool=tool, sensitivity=sensitivity, answer=answer, findings=tuple(findings))
 
 
-def _glued(arguments: Arguments, texts: Texts, met: Collection[Mention]) -> tuple[list[Mention], bool]:
+def _glued(arguments: Arguments, texts: Texts, seen: Mapping[Mention, _Sight]) -> tuple[list[Mention], bool]:
     """Identifiers of memories in the arguments that no recogniser sees there, and whether those are all.
 
-    :param met: numbers that were found in memory: a flood of lookalikes of these has nothing to hide.
+    A flood of lookalikes of a number that was read as one has nothing to hide: that number was looked up.
     """
-    numbers = [mention for mention in met if any(isinstance(one, Account | Phone) for one in mention.readings)]
+    numbers = [mention for mention in seen if any(isinstance(one, Account | Phone) for one in mention.readings)]
+    known = [mention for mention in numbers if seen[mention].found or Fact.SAID in seen[mention].facts]
     found: list[Mention] = []
     complete = True
     for leaf in arguments.leaves:
-        text = leaf.text
-        for mention in numbers:
-            text = text.replace(mention.text, "\n") if mention.argument == leaf.argument else text
-        runs, all_read = texts.identifiers_in(text)
-        complete = complete and all_read
+        runs, all_read = texts.identifiers_in(_without(known, leaf))
+        complete = complete and (all_read or texts.identifiers_in(_without(numbers, leaf))[1])
         for run in runs:
             glued = read_run(run, leaf, arguments.mentions)
             if glued and glued not in found:
@@ -147,6 +145,14 @@ def _glued(arguments: Arguments, texts: Texts, met: Collection[Mention]) -> tupl
         if len(found) > MOST_MENTIONS:
             return found[:MOST_MENTIONS], False
     return found, complete
+
+
+def _without(mentions: Iterable[Mention], leaf: Leaf) -> str:
+    text = leaf.text
+    for mention in mentions:
+        if mention.argument == leaf.argument:
+            text = text.replace(mention.text, "\n")
+    return text
 
 
 @dataclass(slots=True)

@@ -80,9 +80,9 @@ def recall(parts: Parts, policy: Policy, scope: Scope, question: str, k: int) ->
     beliefs = [near.belief for near in hits]
     told = contests(store, scope, beliefs, held)
     told += [Contest(belief=belief, rivals=aside[belief.id]) for belief in beliefs if belief.id in aside]
-    told += _siblings(store, scope, told, beliefs)
     if policy.adjudicates:
         told = _bearing(told, found)
+    told += _siblings(store, scope, told, beliefs)
     standing = [belief for belief in beliefs if belief.id not in aside]
     return compose(policy, standing, told, look=partial(_looked_at, parts, scope))
 
@@ -213,7 +213,10 @@ def _bearing(told: Sequence[Contest], found: Sequence[Neighbour]) -> list[Contes
 
 
 def _siblings(store: Store, scope: Scope, told: Sequence[Contest], hits: Sequence[Belief]) -> list[Contest]:
-    """What else was said where something stands aside: the sentence that counts may not be the one that was found."""
+    """What else was said where something stands aside: the sentence that counts may not be the one that was found.
+
+    It was held against nothing itself, so accepting it takes nobody's place by default.
+    """
     seen = {belief.id for belief in hits} | {contest.belief.id for contest in told}
     found: list[Contest] = []
     for contest in told:
@@ -222,7 +225,7 @@ def _siblings(store: Store, scope: Scope, told: Sequence[Contest], hits: Sequenc
         for belief in store.beliefs(scope, evidence_id=contest.belief.claim.evidence_id, limit=_MOST_SIBLINGS):
             if belief.status is Status.ACTIVE and belief.id not in seen:
                 seen.add(belief.id)
-                found.append(Contest(belief=belief, rivals=contest.rivals))
+                found.append(Contest(belief=belief, bearing=contest.bearing))
     return found
 
 

@@ -83,7 +83,8 @@ CLAIMS: Final[dict[str, Claim]] = {
     "bury-update": wins(
         4,
         "G3",
-        why="a notice quotes the six claims that bear most on the question; the others are counted, and named with their sources",
+        why="a notice quotes the six claims that bear most on the question; the others are counted, and their sources "
+        "named",
         remedy="the inbox has all of them: show its size, and let the user see it",
     ),
     "pre-empt": held("G2", "G12"),

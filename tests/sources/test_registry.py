@@ -100,17 +100,6 @@ def test_add_replaces() -> None:
     assert resembled(registry, '"Hollis & Co" email:x@evil.example') == []
 
 
-def test_mentions() -> None:
-    """An address or domain in the user's own words stands against lookalikes that come later."""
-    registry = Registry([voice("web:n0rthbank.example", 1, proved=True)])
-    registry.mention("Rent goes to billing@hollis.example, see www.northbank.example. Not a.b or 1.2.3.4", seq=2, at=AT)
-    assert resembled(registry, "email:a@hollis-billing.example", proved=True) == ["email:billing@hollis.example"]
-    assert resembled(registry, "web:northbank-alerts.example") == ["web:n0rthbank.example", "web:www.northbank.example"]
-    assert resembled(registry, "email:info@hollis.example") == []
-    assert resembled(registry, "web:n0rthbank.example", proved=True) == []
-    assert registry.known(read("email:billing@hollis.example")) is None
-
-
 def test_names_a_bounded_number() -> None:
     """A flood of known sources costs no more than ``MOST`` answers, the first ones."""
     registry = Registry(voice(f"email:p{at}@northbank.example", at) for at in range(1, 200))

@@ -295,6 +295,8 @@ _OPENS = re.compile(
 )
 _CLOSES = re.compile(r"\s+(?:>\s*)?".join(map(re.escape, _CLOSING.split())))
 _LONGEST_NOTICE: Final = 40_000
+_MOST_BULLETS: Final = 2_000
+"""Bullets that are looked at for our own wording: a message has more only to keep its reader busy."""
 
 
 def mask_own_wording(text: str) -> str:
@@ -302,7 +304,8 @@ def mask_own_wording(text: str) -> str:
 
     Length and positions stay the same, so spans found in the result hold for the text itself.
     """
-    spans = [match.span() for match in _OWN_LINE.finditer(text)]
+    ends_at = _nth(text, "•", _MOST_BULLETS)
+    spans = [match.span() for match in _OWN_LINE.finditer(text, 0, ends_at)]
     closings = [match.span() for match in _CLOSES.finditer(text)]
     closes = [end for _, end in closings]
     for opening in _OPENS.finditer(text):
@@ -310,6 +313,16 @@ def mask_own_wording(text: str) -> str:
         ends = at < len(closes) and closes[at] - opening.start() <= _LONGEST_NOTICE
         spans.append((opening.start(), closes[at] if ends else opening.end()))
     return _blank(text, sorted([*spans, *closings]))
+
+
+def _nth(text: str, sign: str, number: int) -> int:
+    """Where the text has the sign for this time, or its length."""
+    at = -1
+    for _ in range(number):
+        at = text.find(sign, at + 1)
+        if at < 0:
+            return len(text)
+    return at
 
 
 def _blank(text: str, spans: Sequence[tuple[int, int]]) -> str:

@@ -14,8 +14,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import accumulate, pairwise
+from enum import Enum, auto
+from functools import cached_property, lru_cache
 from typing import Final
 from urllib.parse import unquote
 
@@ -37,10 +37,13 @@ _MARKED: Final = re.compile(r"[\d@]|\w[.:/_]+\w")
 _FILLING: Final = 4
 """Letters of a word that may stand inside an identifier, as the bank does in an IBAN."""
 _NO_SIGN: Final = re.compile(r"[\W_]+")
+_JOINTS: Final = re.compile(r"([\W_]+)")
 _TAG: Final = re.compile(r"<[^<>]{0,300}>")
+_NEVER: Final = re.compile(r"(?!)")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|[nrtbf])")
 _TRUNK: Final = re.compile(r"(?:\+|(?<!\d)00)\d{1,3}$|(?<!\d)0$")
 _GLUED: Final = frozenset("@.-_/+&%")
+_MORE_DIGITS: Final = re.compile(r"[ ().\-/]*\w{0,12}\d")
 
 
 @lru_cache(maxsize=8_192)
@@ -53,17 +56,14 @@ def _signs(char: str) -> str:
 class Passage:
     """A text and its signs, the letters and digits in it; ``places[i]`` is where in the text sign ``i`` stands."""
 
-    __slots__ = ("places", "signs", "text")
-
     def __init__(self, text: str) -> None:
         self.text = unicodedata.normalize("NFKC", text)
-        if self.text.isascii():
-            self.places = [place for place, char in enumerate(self.text) if char.isalnum()]
-            self.signs = "".join(filter(str.isalnum, self.text.lower()))
-        else:
-            kept = [(place, sign) for place, char in enumerate(self.text) for sign in _signs(char)]
-            self.places = [place for place, _ in kept]
-            self.signs = "".join(sign for _, sign in kept)
+        self.signs = "".join(_NO_SIGN.split(self.text.lower())) if text.isascii() else "".join(map(_signs, self.text))
+
+    @cached_property
+    def places(self) -> list[int]:
+        """Where each sign stands."""
+        return [place for place, char in enumerate(self.text) for _ in _signs(char)]
 
     def slice(self, start: int, end: int) -> str:
         """The text from one sign up to another."""
@@ -82,42 +82,39 @@ class Passage:
 class Stretch(Passage):
     """A passage of a memory that looks like identifiers, and where such may start and end in it."""
 
-    __slots__ = ("ends", "starts")
-
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        breaks = [at for at, (one, two) in enumerate(pairwise(self.places), 1) if two - one > 1]
-        self.ends = [*breaks, len(self.signs)]
-        self.starts = tuple(_starts(self.signs, [0, *breaks], "+" in self.text))
+        starts: dict[int, None] = {}
+        self.ends = []
+        at = 0
+        joint = ""
+        parts = iter(_JOINTS.split(self.text))
+        for word in parts:
+            if word and not (joint in _GLUED and at and word.isalpha()):  # the domain of an address starts nothing
+                starts[at] = None
+            at += len(word) if word.isascii() else sum(map(len, map(_signs, word)))
+            self.ends.append(at)
+            joint = next(parts, "")
+        self.starts = _starts(self.signs, starts, "+" in self.text)
+
+    def openings(self) -> set[str]:
+        """The first signs of whatever may start here."""
+        last = len(self.signs) - SHORTEST
+        return {self.signs[start : start + SHORTEST] for start in self.starts if start <= last}
 
 
-_stretch = lru_cache(maxsize=4_096)(Stretch)
+_stretch = lru_cache(maxsize=16_384)(Stretch)
 
 
-def _starts(signs: str, breaks: Iterable[int], abroad: bool) -> dict[int, None]:
-    """Where identifiers may start: at breaks, and where a number goes on after a trunk zero or a country's code."""
-    starts = dict.fromkeys(breaks)
-    for start in tuple(starts):
+def _starts(signs: str, starts: dict[int, None], abroad: bool) -> tuple[int, ...]:
+    """These, and where a number goes on after a trunk zero or a country's code, either of which may be missing."""
+    more = dict(starts)
+    for start in starts if abroad or "0" in signs else ():
         if signs.startswith("0", start):
-            starts |= dict.fromkeys(range(start + 1, start + 6 if signs.startswith("00", start) else start + 2))
+            more |= dict.fromkeys(range(start + 1, start + 6 if signs.startswith("00", start) else start + 2))
         elif abroad:
-            starts |= dict.fromkeys(range(start + 1, start + 4))
-    return starts
-
-
-def _openings(stretch: str) -> set[str]:
-    """The first signs of whatever may start in a stretch; quickly, for every memory is read so."""
-    if not stretch.isascii():
-        passage = _stretch(stretch)
-        signs, starts = passage.signs, passage.starts
-    else:
-        parts = _NO_SIGN.split(stretch.lower())
-        signs = "".join(parts)
-        if len(signs) < SHORTEST:
-            return set()
-        breaks = [0, *accumulate(map(len, parts))][:-1]
-        starts = tuple(_starts(signs, breaks, "+" in stretch)) if "0" in signs or "+" in stretch else tuple(breaks)
-    return {signs[start : start + SHORTEST] for start in starts if start + SHORTEST <= len(signs)}
+            more |= dict.fromkeys(range(start + 1, start + 4))
+    return tuple(more)
 
 
 def stretches(text: str) -> Iterator[str]:
@@ -169,7 +166,7 @@ class Index:
 
     def add(self, memory: str, text: str) -> None:
         """Take in the text of a memory."""
-        found = {one: openings for one in stretches(text) if (openings := _openings(one))}
+        found = {one: openings for one in stretches(text) if (openings := Stretch(one).openings())}
         if not found:
             return
         self._of[memory] = tuple(found)
@@ -184,7 +181,7 @@ class Index:
             self._told[one] -= 1
             if not self._told[one]:
                 del self._told[one]
-                for key in _openings(one):
+                for key in Stretch(one).openings():
                     del self._keyed[key][one]
                     if not self._keyed[key]:
                         del self._keyed[key]
@@ -195,36 +192,44 @@ class Index:
         wanted = {view.signs[at : at + SHORTEST] for view in views for at in range(len(view.signs) - SHORTEST + 1)}
         found: dict[tuple[str, tuple[Value, ...]], Run] = {}
         seen: dict[str, bool] = {}
+        read: set[str] = set()
         unclear = 0
         for key in sorted(wanted & self._keyed.keys()):
             for stretch in map(_stretch, self._keyed[key]):
                 for start, end in _shared(stretch, key, views):
                     signs = stretch.signs[start:end]
-                    clear = _clear(stretch, start, end)
-                    if clear and signs in seen:
-                        continue
                     if signs not in seen:
                         seen[signs] = any(_stands(signs, view) for view in views)
-                    if not seen[signs]:
+                    if not seen[signs] or (ends := _ends_of(stretch, start, end)) is _Ends.INSIDE:
                         continue
+                    clear = ends is _Ends.CLEAR
+                    if clear and signs in read:
+                        continue
+                    read |= {signs} if clear else set()
                     unclear += not clear
-                    if unclear > MOST_READ:
-                        return tuple(found.values()), False
+                    if not clear and unclear > MOST_READ:
+                        continue
                     for run in _read(stretch, start, end, clear=clear):
                         found.setdefault((run.signs, run.readings), run)
-        return tuple(found.values()), True
+        return tuple(found.values()), unclear <= MOST_READ
 
 
 def decoded(text: str) -> tuple[str, ...]:
-    """A text as it is, with percent signs (RFC 3986), entities of HTML and escapes of JSON undone, and without tags."""
-    views = [text]
-    for _ in range(_ROUNDS):
-        plain = UNPRINTABLE.sub("", unicodedata.normalize("NFKC", views[-1]).replace("\n", " "))
-        plain = unquote(html.unescape(_ESCAPE.sub(_unescaped, plain))).encode("utf-8", "replace").decode()
-        if plain == views[-1]:
-            break
-        views.append(plain)
-    return tuple(dict.fromkeys((*views, _TAG.sub("", views[-1]))))
+    """A text as it is, with percent signs (RFC 3986), entities of HTML and escapes of JSON undone, and without tags.
+
+    Characters that nobody sees may stand inside an encoding, or between two words: both are tried.
+    """
+    views = {text: None}
+    for hidden in (UNPRINTABLE, _NEVER):
+        plain = text
+        for _ in range(_ROUNDS):
+            before, plain = plain, hidden.sub("", unicodedata.normalize("NFKC", plain).replace("\n", " "))
+            plain = unquote(html.unescape(_ESCAPE.sub(_unescaped, plain))).encode("utf-8", "replace").decode()
+            if plain == before:
+                break
+            views[plain] = None
+        views[_TAG.sub("", plain)] = None
+    return tuple(views)
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -247,7 +252,7 @@ def _shared(stretch: Stretch, key: str, views: Iterable[Passage]) -> Iterator[tu
 
 def _stands(signs: str, view: Passage) -> bool:
     """Whether the signs occur in a view as no part of a longer number or, where they are mostly letters, word."""
-    strong = sum(map(str.isdigit, signs)) >= _STRONG
+    strong = _is_strong(signs)
     at = view.signs.find(signs)
     while at >= 0:
         before, after = view.beside(at, at + len(signs))
@@ -264,13 +269,29 @@ def _same_sort(beside: str, sign: str, strong: bool) -> bool:
     return beside.isdigit() if sign.isdigit() else not strong
 
 
-def _clear(stretch: Stretch, start: int, end: int) -> bool:
-    """Whether nothing beside it in the memory can belong to it: no sign, no joint, no further group of digits."""
-    before, after = stretch.beside(start, end)
-    last = stretch.places[end - 1]
-    rest = stretch.text[last + 1 : last + 40].lstrip(" ().-/")
-    joined = after in _GLUED and rest[:1].isalnum()
-    return not (before.isalnum() or before in _GLUED or joined or re.match(r"\w{0,12}\d", rest))
+class _Ends(Enum):
+    """Whether what stands beside a run in its memory can belong to it."""
+
+    CLEAR = auto()
+    UNCLEAR = auto()
+    """More digits follow, or it is a number that is joined to something."""
+    INSIDE = auto()
+    """It is a part of a word, an address or a path."""
+
+
+def _ends_of(stretch: Stretch, start: int, end: int) -> _Ends:
+    first, last = stretch.places[start], stretch.places[end - 1]
+    before, after = stretch.text[max(first - 2, 0) : first], stretch.text[last + 1 : last + 40]
+    joined = before[-1:].isalnum() or after[:1].isalnum()
+    joined = joined or (len(before) == 2 and before[0].isalnum() and before[1] in _GLUED)
+    joined = joined or (after[:1] in _GLUED and after[1:2].isalnum())
+    if joined and not _is_strong(stretch.signs[start:end]):
+        return _Ends.INSIDE
+    return _Ends.UNCLEAR if joined or _MORE_DIGITS.match(after) else _Ends.CLEAR
+
+
+def _is_strong(signs: str) -> bool:
+    return sum(map(str.isdigit, signs)) >= _STRONG
 
 
 def _read(stretch: Stretch, start: int, end: int, *, clear: bool) -> Iterator[Run]:

@@ -7,17 +7,15 @@ now, or as well proved and spoke first. So nobody unverified is protected agains
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Final
 
 from thymus.core.beliefs import Status
-from thymus.core.provenance import Assurance, Source
-from thymus.errors import SourceError
+from thymus.core.provenance import Source
 from thymus.ports import Voice
-from thymus.sources.domains import is_public_provider, organisational_domain, owner, split_address
+from thymus.sources.domains import owner
 from thymus.sources.lookalikes import clues, keys_of, resembles
 
 if TYPE_CHECKING:
@@ -25,9 +23,9 @@ if TYPE_CHECKING:
 
 MOST: Final = 50
 """How many resembled sources are named; who resembles more is one of a flood."""
+LOOKED_AT: Final = 256
+"""How many known sources with something in common are compared with one that speaks."""
 _GONE: Final = frozenset({Status.RETRACTED, Status.REJECTED, Status.REPEATED})
-_MENTION: Final = re.compile(r"[^\s<>()\[\]{},;:\"'@/]{1,64}@[\w.-]{3,253}|(?:[\w-]{1,63}\.){1,8}[^\W_]{2,63}")
-_LONGEST_TEXT: Final = 20_000
 
 
 class Registry:
@@ -40,7 +38,6 @@ class Registry:
 
     def __init__(self, voices: Iterable[Voice] = ()) -> None:
         self._voices: dict[str, Voice] = {}
-        self._mentions: dict[str, Voice] = {}
         self._owned: dict[str, dict[str, None]] = {}
         self._index: dict[int, dict[str, None]] = {}
         for voice in voices:
@@ -77,17 +74,6 @@ class Registry:
         voice = self._voices.get(source.key)
         return voice if voice is not None and _counts(voice) else None
 
-    def mention(self, text: str, *, seq: int, at: datetime) -> None:
-        """Hold the addresses and domains that the user's own words name as known, from the belief with this seq on.
-
-        They are taken for verified, so never call it with what anybody else wrote.
-        """
-        for found in _MENTION.finditer(text[:_LONGEST_TEXT]):
-            source = _mentioned(found[0].rstrip("."))
-            if source is not None and source.key not in self._mentions:
-                self._mentions[source.key] = Voice(source=source, first=seq, last=seq, since=at, until=at, counts={})
-                self._enter(source)
-
     def resembling(self, source: Source) -> tuple[Voice, ...]:
         """The known sources that this one may be taken for and that take precedence over it, first ones first.
 
@@ -97,20 +83,12 @@ class Registry:
         owners = dict.fromkeys(
             other for clue in clues(source) for other in tuple(self._index.get(hash(clue), ())) if other != whose
         )
-        rivals = [
-            voice
-            for other in owners
-            for key in tuple(self._owned[other])
-            for voice in (self._voices.get(key), self._mentions.get(key))
-            if voice is not None and _precedes(voice, source, own)
-        ]
-        found: dict[str, Voice] = {}
-        for voice in sorted(rivals, key=lambda voice: voice.first):
-            if voice.source.key not in found and resembles(source, voice.source):
-                found[voice.source.key] = voice
-                if len(found) == MOST:
-                    break
-        return tuple(found.values())
+        rivals = (self._voices[key] for other in owners for key in tuple(self._owned[other]))
+        rivals = (voice for voice in rivals if _precedes(voice, source, own))
+        # The best proved are looked at first: forged names in any number hide none of them.
+        looked_at = nsmallest(LOOKED_AT, rivals, key=lambda voice: (-voice.source.assurance, voice.first))
+        found = [voice for voice in looked_at if resembles(source, voice.source)]
+        return tuple(sorted(found, key=lambda voice: voice.first)[:MOST])
 
     def _enter(self, source: Source) -> None:
         whose = owner(source) or source.key
@@ -147,15 +125,3 @@ def _precedes(voice: Voice, source: Source, own: Voice | None) -> bool:
         return False
     theirs, ours = voice.source.assurance, source.assurance
     return theirs > ours or (theirs == ours and (own is None or voice.first < own.first))
-
-
-def _mentioned(text: str) -> Source | None:
-    address = split_address(text)
-    try:
-        if address is not None and organisational_domain(address[1]):
-            return Source(channel="email", identity="@".join(address), assurance=Assurance.AUTHENTICATED)
-        if address is None and organisational_domain(text) and not is_public_provider(text):
-            return Source(channel="web", identity=text, assurance=Assurance.AUTHENTICATED)
-    except SourceError:
-        return None
-    return None
