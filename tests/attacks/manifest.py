@@ -81,7 +81,7 @@ CLAIMS: Final[dict[str, Claim]] = {
     "crowd-out-source": wins(1, "G12", **_CROWDED),
     "crowd-out-question": held("G12"),
     "bury-update": wins(
-        4,
+        3,
         "G3",
         why="a notice quotes the six claims that bear most on the question; the others are counted, and their sources "
         "named",
@@ -112,7 +112,7 @@ CLAIMS: Final[dict[str, Claim]] = {
         remedy="the notice names both: one yes of the user settles it for good",
     ),
     "delayed": wins(1, "G2", "G3", **_NOT_READ),
-    "delayed-flood": wins(1, "G2", "G3", "G8", **_NOT_READ),
+    "delayed-flood": wins(2, "G2", "G3", "G8", **_NOT_READ),
     "outbid": wins(5, "G3", **_NOT_READ),
     "decoy": wins(1, "G3", **_NOT_READ),
     "shield": wins(4, "G3", **_NOT_READ),

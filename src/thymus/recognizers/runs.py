@@ -20,7 +20,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from thymus.core.provenance import UNPRINTABLE
-from thymus.core.values import Account, Code, Email, Phone, Url, Value
+from thymus.core.values import Account, Code, Email, Number, Phone, Url, Value
 from thymus.recognizers import recognize
 
 SHORTEST: Final = 6
@@ -31,6 +31,8 @@ _PIECE: Final = 300
 _OVERLAP: Final = 100
 _ROUNDS: Final = 3
 """Encodings one inside the other that are undone."""
+_PLACES: Final = 64
+_MOST_ENDS: Final = 24
 _STRONG: Final = 6
 """Digits from which on an identifier is one even where letters are glued to it."""
 _MARKED: Final = re.compile(r"[\d@]|\w[.:/_]+\w")
@@ -241,26 +243,34 @@ def _shared(stretch: Stretch, key: str, views: Iterable[Passage]) -> Iterator[tu
     """What starts with these signs in a stretch, ends at an end, and occurs in a view, the longest first."""
     for start in stretch.starts:
         if stretch.signs.startswith(key, start):
-            found = []
+            longer = stretch.signs[start - 1 : start + SHORTEST] if start - 1 in stretch.starts else ""
+            if longer and any(longer in view.signs for view in views):
+                continue
+            found: list[tuple[int, int]] = []
             for end in stretch.ends:
                 if end - start >= SHORTEST:
-                    if not any(stretch.signs[start:end] in view.signs for view in views):
+                    if len(found) >= _MOST_ENDS or not any(stretch.signs[start:end] in view.signs for view in views):
                         break
                     found.append((start, end))
             yield from reversed(found)
 
 
 def _stands(signs: str, view: Passage) -> bool:
-    """Whether the signs occur in a view as no part of a longer number or, where they are mostly letters, word."""
+    """Whether the signs occur in a view as no part of a longer number or, where they are mostly letters, word.
+
+    Where they occur too often to look at each place, they count as found.
+    """
     strong = _is_strong(signs)
-    at = view.signs.find(signs)
-    while at >= 0:
+    at = -1
+    for _ in range(_PLACES):
+        at = view.signs.find(signs, at + 1)
+        if at < 0:
+            return False
         before, after = view.beside(at, at + len(signs))
         free = not _same_sort(before, signs[0], strong) or (strong and view.dialled_from(at))
         if free and not _same_sort(after, signs[-1], strong):
             return True
-        at = view.signs.find(signs, at + 1)
-    return False
+    return True
 
 
 def _same_sort(beside: str, sign: str, strong: bool) -> bool:
@@ -302,7 +312,9 @@ def _read(stretch: Stretch, start: int, end: int, *, clear: bool) -> Iterator[Ru
         values = [value for value in _values(text) if signs in _spellings(value)]
     for value in values:
         yield Run(text=value.text, signs=signs, readings=(value,))
-    if clear and not values and (len(text) == len(signs) or "@" in text) and re.search(r"\d.*\d|@", text):
+    grouped = _is_strong(signs) and all(isinstance(one, Code | Number) for one in _values(text))
+    plain = len(text) == len(signs) or ("@" in text and " " not in text) or grouped
+    if clear and not values and plain and re.search(r"\d.*\d|@", text):
         yield Run(text=text, signs=signs, readings=())
 
 
