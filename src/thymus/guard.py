@@ -284,7 +284,8 @@ class MemoryGuard:
         :param said: what the user said in the conversation that led to the call; it counts as the user's word.
         :param policy: which tools are how sensitive, and the rules (``thymus.core.action_rules``).
         :returns: ``answer`` is allow, ask or deny, the most careful of its ``findings``; ``str()`` of it says why.
-        :raises InputError: where the arguments hold what cannot be read (bytes, objects, NaN), are too deep, too large, or refer to themselves.
+        :raises InputError: where the arguments hold what cannot be read (bytes, objects, NaN), are too deep or too
+            large, or refer to themselves.
         """
         from thymus import actions
         from thymus.core.action_rules import ActionPolicy
