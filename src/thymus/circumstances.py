@@ -114,6 +114,8 @@ def _extend(registry: Registry, store: Store, scope: Scope, seen: int, version: 
         return True
     born: list[str] = []
     for entry in store.entries(scope, after=seen):
+        if entry.seq > version:  # told while this was read: it is heard next time
+            break
         if entry.act is not Act.REMEMBER:
             return False
         born += [change.belief for change in entry.changes if change.before is None]

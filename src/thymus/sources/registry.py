@@ -52,9 +52,11 @@ class Registry:
             self._enter(voice.source)
 
     def hear(self, belief: Belief) -> None:
-        """Take in one more belief, told after all that was taken in before."""
+        """Take in one more belief, told after all that was taken in before; one that was taken in already is let be."""
         said = belief.claim
         before = self._voices.get(said.source.key)
+        if before is not None and belief.seq <= before.last:
+            return
         heard = Voice(
             source=replace(said.source, proof=()),
             first=belief.seq,
