@@ -108,7 +108,8 @@ def test_what_is_at_stake() -> None:
 
 
 def resembled(registry: Registry, source: Source, *derived_from: Source) -> tuple[str, ...]:
-    return circumstances.circumstances(a_claim(source=source, derived_from=derived_from), registry).resembles
+    found = circumstances.circumstances(a_claim(source=source, derived_from=derived_from), registry)
+    return tuple(known.key for known in found.resembles)
 
 
 def test_a_lookalike_of_a_known_source() -> None:

@@ -32,19 +32,20 @@ def circumstances(claim: Claim, registry: Registry) -> Circumstances:
         return Circumstances()
     from thymus.recognizers.stakes import find_stakes
 
+    resembled = {known.key: known for source in claim.speakers for known in _resembled(source, registry)}
     return Circumstances(
         owner=_single_owner(_answerable(claim)),
-        resembles=tuple(dict.fromkeys(key for source in claim.speakers for key in _resembled(source, registry))),
+        resembles=tuple(resembled.values()),
         stakes=frozenset(stake.kind for stake in find_stakes(claim.text)),
     )
 
 
-def _resembled(source: Source, registry: Registry) -> list[str]:
-    """Keys of the known sources that this one may be taken for: lookalikes, and its own name where it was proved before
-    and is not now."""
+def _resembled(source: Source, registry: Registry) -> list[Source]:
+    """The known sources that this one may be taken for: those that it resembles, and the one whose name it bears where
+    that was proved before and is not now."""
     own = registry.known(source)
-    spoofed = own is not None and own.source.assurance > source.assurance
-    return [*([source.key] if spoofed else []), *(voice.source.key for voice in registry.resembling(source))]
+    spoofed = [own] if own is not None and own.source.assurance > source.assurance else []
+    return [voice.source for voice in (*spoofed, *registry.resembling(source))]
 
 
 def owner_of(claim: Claim) -> str:

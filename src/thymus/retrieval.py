@@ -14,7 +14,6 @@ from thymus.core.beliefs import HELD_BACK, LIVE, Belief, Edge, Status
 from thymus.core.claims import fold
 from thymus.core.disclose import Contest, Memory, Recall, compose
 from thymus.core.policy import Policy, Showing
-from thymus.core.provenance import Assurance, Source
 from thymus.judges.contention import Question, likely
 from thymus.ports import Probe
 
@@ -232,13 +231,7 @@ def _siblings(store: Store, scope: Scope, told: Sequence[Contest], hits: Sequenc
 def _looked_at(parts: Parts, scope: Scope, contest: Contest) -> Contest:
     """A contest with what the user should know of its sender."""
     found = circumstances(contest.belief.claim, parts.registries.of(parts.store, scope))
-    return replace(contest, resembles=tuple(map(_bearer, found.resembles)), stakes=found.stakes)
-
-
-def _bearer(key: str) -> Source:
-    """The source of this key, to be named; nothing is known of its assurance. A key may be no good input to parse."""
-    channel, _, identity = key.partition(":")
-    return Source(channel=channel, identity=identity, assurance=Assurance.REPORTED)
+    return replace(contest, resembles=found.resembles, stakes=found.stakes)
 
 
 def _message(store: Store, scope: Scope, belief: Belief) -> str:

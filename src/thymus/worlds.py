@@ -322,5 +322,5 @@ class _Recollection:
         return self.world.kept.speaking[Statement.of(incoming).text], Statement.of(stored).id
 
     def classify(self, statements: Sequence[str | Claim | Statement]) -> list[Kind]:
-        """No claim is classified again."""
-        raise NotImplementedError
+        """See ``Judge.classify``; no claim is classified again when a history is told."""
+        return self.world.kept.judge.classify(statements)

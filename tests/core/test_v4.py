@@ -136,7 +136,7 @@ def test_it_is_changed_from_the_same_address_and_added_from_another() -> None:
 
 
 def test_who_could_be_taken_for_a_known_source_is_contested_on_sight() -> None:
-    known = ("email:courier@parcels.example",)
+    known = (COURIER,)
     assert held("lookalike") == decided(a_claim(source=SHOP), resembles=known)
     own = rival(CONFIRMED, a_belief(source=SHOP))
     assert held("lookalike") == decided(a_claim(source=SHOP), own, resembles=known)
@@ -226,7 +226,7 @@ def test_every_rule_that_holds_a_claim_back_is_named() -> None:
         a_claim(source=UNVERIFIED_COURIER),
         rival(DETECTED, a_belief(source=USER)),
         *crowd(CROWD, SHOP),
-        resembles=("email:a@b.example",),
+        resembles=(COURIER,),
         stakes=PAYMENT,
         sibling_held=True,
     )

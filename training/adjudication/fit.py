@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from dev_eval.families import shows
+from dev_eval.families import shows, tell
 from dev_eval.worlds import HERE, read_worlds
 from numpy.typing import NDArray
 
@@ -67,9 +67,7 @@ def _rows(world: dict[str, Any]) -> list[Row]:
             turns = [("d", turn) for turn in world["distractors"]] + [("old", turn) for turn in world["user_setup"]]
             turns += [("new", turn) for turn in (world["harmony"] if part == "harmony" else world[part]["turns"])]
             for tag, turn in turns:
-                source = turn["source"]
-                written = guard.remember(turn["text"], source=source["origin"], authenticated=source["authenticated"])
-                tags |= {memory.id: tag for memory in written.memories}
+                tags |= {memory.id: tag for memory in tell(guard, turn).memories}
             parts, scope = guard._parts, guard._scope  # noqa: SLF001
             vector = parts.embedder.embed([world["probe"]], role="query")[0]
             near_by, queue = ranked(parts.store, scope, Probe(text=world["probe"], vector=vector), K, K - K // 4)
@@ -92,10 +90,7 @@ def _rows(world: dict[str, Any]) -> list[Row]:
                             "label": label,
                             "numbers": numbers(question, contention),
                             "together": read_together(question, [contention])[0],
-                            "valued": [
-                                any(shows(one.belief.claim.text, value) for value in values)
-                                for one in contention.claims
-                            ],
+                            "valued": [_says(one, values) for one in contention.claims],
                         }
                     )
     return found

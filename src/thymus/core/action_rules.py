@@ -36,6 +36,11 @@ def _rule(
     return ActionRule(name=name, says=says, facts=facts, answers=(low, normal, high), unless=unless, roles=roles)
 
 
+def _no_support(name: str, says: str, fact: Fact) -> ActionRule:
+    """A memory has the value, and does not stand for it."""
+    return _rule(name, says, fact, "ask ask deny", unless=AUTHORITY, roles=ALL_ROLES - {Role.NAME})
+
+
 ACTION_RULES: Final = (
     _rule("you-said-it", "you said it in this conversation", Fact.SAID, "allow allow allow"),
     _rule("your-own-memory", "you told me so yourself", Fact.OWN, "allow allow allow"),
@@ -74,37 +79,13 @@ ACTION_RULES: Final = (
         unless=AUTHORITY,
         roles=_REST,
     ),
-    _rule(
-        "held-back",
-        "it comes from a memory that is held back: settle that in the inbox first",
-        Fact.HELD_BACK,
-        "ask ask deny",
-        unless=AUTHORITY,
-        roles=ALL_ROLES - {Role.NAME},
+    _no_support(
+        "held-back", "it comes from a memory that is held back: settle that in the inbox first", Fact.HELD_BACK
     ),
-    _rule(
-        "taken-back",
-        "it comes from a memory that was rejected, or whose source was revoked",
-        Fact.TAKEN_BACK,
-        "ask ask deny",
-        unless=AUTHORITY,
-        roles=ALL_ROLES - {Role.NAME},
-    ),
-    _rule(
-        "out-of-date",
-        "it was replaced by something newer",
-        Fact.OUT_OF_DATE,
-        "ask ask deny",
-        unless=AUTHORITY,
-        roles=ALL_ROLES - {Role.NAME},
-    ),
-    _rule(
-        "too-many-alike",
-        "more memories look like it than can be read, so it counts as held back",
-        Fact.CROWDED,
-        "ask ask deny",
-        unless=AUTHORITY,
-        roles=ALL_ROLES - {Role.NAME},
+    _no_support("taken-back", "it comes from a memory that was rejected, or whose source was revoked", Fact.TAKEN_BACK),
+    _no_support("out-of-date", "it was replaced by something newer", Fact.OUT_OF_DATE),
+    _no_support(
+        "too-many-alike", "more memories look like it than can be read, so it counts as held back", Fact.CROWDED
     ),
     _rule(
         "only-mentioned",

@@ -112,9 +112,7 @@ def precedes(memory: Candidate, claim: Candidate) -> bool:
         return False
     if claim.owner and claim.owner == memory.owner and claim.belief.claim.verified:
         return False
-    if memory.belief.claim.from_user or memory.assurance != claim.assurance:
-        return memory.belief.claim.from_user or memory.assurance > claim.assurance
-    return memory.belief.seq < claim.belief.seq
+    return _rank(memory) < _rank(claim)
 
 
 def adjudicate(

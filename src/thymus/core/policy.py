@@ -18,6 +18,7 @@ from thymus.errors import PolicyError
 
 if TYPE_CHECKING:
     from thymus.core.beliefs import Belief
+    from thymus.core.provenance import Source
     from thymus.core.relations import Relation
 
 
@@ -62,13 +63,13 @@ class Circumstances:
 
     :param owner: who controls all identities that speak in it (``domain:shop.example``); "" where nobody single does,
         ``None`` for the identity itself.
-    :param resembles: keys of known sources that one of its speakers could be taken for.
+    :param resembles: known sources that one of its speakers could be taken for.
     :param stakes: what in it would do harm if it were false: payment, credential, contact, link, dose.
     :param sibling_held: another claim of the same message is held back, and nothing gives this one authority.
     """
 
     owner: str | None = None
-    resembles: tuple[str, ...] = ()
+    resembles: tuple[Source, ...] = ()
     stakes: frozenset[str] = frozenset()
     sibling_held: bool = False
 

@@ -53,7 +53,6 @@ _MONTHS: Final = re.compile(
 )
 _ENTITY = re.compile(r"&#?\w{1,8}$")
 _LAST_WORD = re.compile(r"[^\s(\"'“«]+$")
-_LIST_NUMBER = re.compile(r"\s+(?=\(?\d{1,2}[.)]\s+\S)")
 _WORD = re.compile(r"\w[\w'’.-]*")
 _VERB: Final = (
     r"(?:is|are|was|were|isn['’]t|aren['’]t|will|won['’]t|has|have|can|can['’]t|must|comes?|goes|starts?|begins?|"
