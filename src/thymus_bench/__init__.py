@@ -1,0 +1,1 @@
+"""The benchmark of ``thymus-memory``: scenarios, readers, grading and statistics over its public API alone."""
