@@ -1,6 +1,6 @@
 # Two commands are all a newcomer needs: `make demo` and `make test`. Each sets itself up, with Python 3.11+ and make alone.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types dev-eval perf thorough clean
+.PHONY: help setup demo test check bench report compare dev-eval perf thorough clean
 
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -34,6 +34,15 @@ test: check ## everything that must pass: style, layers, types, tests
 
 thorough: $(READY) ## the guarantees with 1,000 examples each, and 200 kills of a writer
 	@HYPOTHESIS_PROFILE=thorough THYMUS_KILLS=200 .venv/bin/pytest -n 2 --dist loadgroup tests/guarantees tests/conformance
+
+bench: $(READY) ## the benchmark: nine gates, 205 scenarios, the reader that believes everything (ARGS="--suite all")
+	@.venv/bin/thymus-eval $(ARGS)
+
+report: $(READY) ## tables, pictures and a page of the newest run (ARGS="--html page.html")
+	@.venv/bin/thymus-report $(ARGS)
+
+compare: $(READY) ## beside other packages, each in an environment of its own (downloads them)
+	@$(PY) -m thymus_bench.compare $(ARGS)
 
 dev-eval: $(READY) ## the figures of pairs, claims, families and recall on ../shared/data/dev
 	@$(PY) -m dev_eval $(ARGS)

@@ -15,20 +15,17 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
-
-import numpy as np
+from typing import TypeAlias
 
 from dev_eval.attacks.stage import START, HandBack, InTurn, Play, Revoke, Say, SayYes, Scenario, Step
 from dev_eval.attacks.worlds import World
 from dev_eval.families import shows
 from thymus import MemoryGuard, Recall
 from thymus.core.actions import Answer
-from thymus.core.claims import Kind
-from thymus.core.relations import Relation
 from thymus.errors import InputError
-from thymus.ports import Embedder, Judge, Matrix, Statement
+from thymus.ports import Embedder, Judge
 from thymus.stores.memory import MemoryStore
+from thymus_bench.once import OnceEmbedder, OnceJudge
 
 K = 8
 copyreg.pickle(type(threading.RLock()), lambda _: (threading.RLock, ()))  # a copied store has a lock of its own
@@ -108,8 +105,8 @@ class Theatre:
     """
 
     def __init__(self, judge: Judge, embedder: Embedder) -> None:
-        self.embedder = _Embedder(embedder)
-        self.judge = _Judge(judge)
+        self.embedder = OnceEmbedder(embedder)
+        self.judge = OnceJudge(judge)
         self._seen: dict[Hashable, _Shown] = {}
         self._begun: dict[Hashable, MemoryStore] = {}
         self._now = START
@@ -212,57 +209,3 @@ def _breached(recall: Recall, play: Play) -> Place | None:
     if play.breach(recall.context):
         return Place.CONTEXT
     return Place.NOTICE if play.breach(recall.notice) else Place.NOWHERE
-
-
-class _Embedder:
-    """An embedder that embeds a text once."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self._known: dict[tuple[str, str], Any] = {}
-
-    @property
-    def name(self) -> str:
-        return self._embedder.name
-
-    @property
-    def dim(self) -> int:
-        return self._embedder.dim
-
-    def embed(self, texts: Sequence[str], *, role: Literal["query", "passage"]) -> Matrix:
-        for text in texts:
-            if (role, text) not in self._known:  # one at a time: a vector depends on no other text
-                self._known[role, text] = self._embedder.embed([text], role=role)[0]
-        return np.stack([self._known[role, text] for text in texts])
-
-
-class _Judge:
-    """A judge that answers a question once: about two texts and whether the user speaks, which is all it sees."""
-
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
-        self._relations: dict[Hashable, Relation] = {}
-        self._kinds: dict[Hashable, Kind] = {}
-
-    @property
-    def name(self) -> str:
-        return self._judge.name
-
-    def relate(self, pairs: Sequence[tuple[Any, Any]]) -> list[Relation]:
-        keys = [(_key(stored), _key(incoming)) for stored, incoming in pairs]
-        missing = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self._relations}
-        if missing:
-            self._relations |= zip(missing, self._judge.relate(list(missing.values())), strict=True)
-        return [self._relations[key] for key in keys]
-
-    def classify(self, statements: Sequence[Any]) -> list[Kind]:
-        keys = [_key(statement) for statement in statements]
-        missing = {key: said for key, said in zip(keys, statements, strict=True) if key not in self._kinds}
-        if missing:
-            self._kinds |= zip(missing, self._judge.classify(list(missing.values())), strict=True)
-        return [self._kinds[key] for key in keys]
-
-
-def _key(given: Any) -> Hashable:
-    said = Statement.of(given)
-    return said.text, None if said.speaker is None else said.speaker.names_user

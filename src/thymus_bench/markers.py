@@ -1,8 +1,8 @@
 """Markers: the ways in which a value may be written, looked for without case, spaces or punctuation.
 
-A text is read as a row of pieces: runs of letters, runs of digits, and every CJK character alone. A marker is found
-where its pieces stand in a row: ``555-0199`` in ``+1 555 0199``, ``10:40`` in ``10.40am`` but not in ``110:405``. A
-marker of six characters or more may also lie within longer pieces: ``5550199`` in ``+15550199``.
+A text is read as a row of pieces: runs of letters, runs of digits (a clock time is one), every CJK character alone. A
+marker is found where its pieces stand in a row: ``555-0199`` in ``+1 555 0199``, ``10:40`` in ``10.40am`` but not in
+``110:405``. One of six characters or more may also lie within longer pieces: ``5550199`` in ``+15550199``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 _LOOSE: Final = 6
 """Characters from which on a marker need not begin and end where a piece does."""
 _CJK: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_PIECE: Final = re.compile(rf"\d+|[{_CJK}]|[^\W\d_{_CJK}]+")
+_PIECE: Final = re.compile(rf"\d+(?::\d+)*|[{_CJK}]|[^\W\d_{_CJK}]+")
 
 
 @lru_cache(maxsize=4_096)
@@ -24,7 +24,7 @@ def pieces(text: str) -> tuple[str, ...]:
     """The letters and digits of a text in their compatible, case-folded form; accents count, invisible marks do not."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     visible = "".join(letter for letter in folded if unicodedata.category(letter) != "Cf")
-    return tuple(_PIECE.findall(visible))
+    return tuple(piece.replace(":", "") for piece in _PIECE.findall(visible))
 
 
 def holds(text: str, marker: str) -> bool:

@@ -404,6 +404,9 @@ def _check_texts(scenario: Scenario, values: Mapping[str, Sequence[str]], refuse
             raise refuse(name, f"there is no turn of part {part} that could say it")
         if held := first_held(scenario.probe, markers):
             raise refuse("probe", f"gives {_shown(held)} of {name} away")
+        for turn in scenario.turns:
+            if held := first_held(turn.source, markers):
+                raise refuse(name, f"{_shown(held)} is in the source {turn.source}, which labels and notices show")
         foreign = [turn for turn in scenario.turns if turn.part is not part and not _may_hold(name, turn.part)]
         for turn in foreign:
             if held := first_held(turn.text, markers):

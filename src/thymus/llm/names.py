@@ -1,0 +1,121 @@
+"""From the name of a model to the model."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from thymus.errors import ConfigError
+from thymus.llm.model import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from thymus.llm.model import Backend, Model
+
+DEFAULT_CACHE: Final = Path(".cache/llm")
+DEFAULT_TIMEOUT_S: Final = 60.0
+OLLAMA_HOST: Final = "http://127.0.0.1:11434"
+OTHER_KEY: Final = "THYMUS_LLM_API_KEY"
+"""The key for a server that is named by its address: the key of a provider is never sent there."""
+
+_KEYS: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+_KNOWN: Final = "anthropic:MODEL, openai:MODEL, openai:MODEL@http://HOST/v1, ollama:MODEL or echo"
+
+
+def open_model(
+    name: str,
+    *,
+    cache: Path | None = DEFAULT_CACHE,
+    offline: bool = False,
+    timeout: float = DEFAULT_TIMEOUT_S,
+    attempts: int | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> Model:
+    """Open a model.
+
+    :param name: ``anthropic:MODEL``, ``openai:MODEL``, ``openai:MODEL@http://HOST/v1`` (any server that speaks OpenAI's
+        chat completions), ``ollama:MODEL`` or ``echo``.
+    :param cache: folder that answers are kept in; ``None`` asks anew every time.
+    :param offline: answer from the cache alone: needs no key, no extra and no network.
+    :param timeout: seconds for one attempt at an answer; up to ``attempts`` (4) are made, with waits between them.
+    :param environment: where keys and ``OLLAMA_HOST`` are looked up.
+    :raises ConfigError: for a name that cannot be read.
+    :raises ModelError: where a key is missing, or ``offline`` without a cache.
+    :raises MissingExtraError: where ``pip install "thymus-memory[llm]"`` is needed.
+    """
+    from thymus.llm.asking import ATTEMPTS, AskingModel
+    from thymus.llm.cache import Cache
+
+    if offline and cache is None:
+        raise ModelError("offline answers come from the cache: name its folder")
+    if timeout <= 0:
+        raise ConfigError(f"timeout is how many seconds an attempt may take, not {timeout}")
+    return AskingModel(
+        _Named(name) if offline and _checked(name) else _open_backend(name, timeout, environment),
+        cache=Cache(cache, read_only=offline) if cache is not None else None,
+        offline=offline,
+        attempts=attempts or ATTEMPTS,
+    )
+
+
+class _Named:
+    """Stands for a model that is never asked."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def complete(self, request: object) -> object:
+        raise ModelError(f"{self.name} is offline")
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+def _checked(name: str) -> tuple[str, str, str | None]:
+    """The provider, model and address in a name."""
+    provider, _, rest = name.partition(":")
+    model, at, address = rest.partition("@")
+    if name == "echo":
+        return name, "", None
+    if provider not in (*_KEYS, "ollama") or not model.strip():
+        raise ConfigError(f"there is no model {name[:80]!r}: name one as {_KNOWN}")
+    if not at:
+        return provider, model, None
+    parts = urlsplit(address)
+    if provider != "openai" or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"{name[:80]!r}: the address of a server goes with openai, as openai:{model}@http://HOST/v1")
+    return provider, model, address
+
+
+def _open_backend(name: str, timeout: float, environment: Mapping[str, str]) -> Backend:
+    provider, model, address = _checked(name)
+    if provider == "echo":
+        from thymus.llm.echo import Echo
+
+        return Echo()
+    from thymus.llm.provider import ProviderBackend
+
+    if provider == "ollama":
+        host = _ollama(environment.get("OLLAMA_HOST", ""))
+        return ProviderBackend(name=name, kind="ollama", model=model, key=None, address=host, timeout=timeout)
+    if address:
+        key = environment.get(OTHER_KEY)
+        return ProviderBackend(name=name, kind="server", model=model, key=key, address=address, timeout=timeout)
+    key = environment.get(_KEYS[provider])
+    if not key:
+        raise ModelError(f"{name} needs a key: set {_KEYS[provider]}, or use a model of your own (ollama:MODEL)")
+    address = environment.get(f"{provider.upper()}_BASE_URL")
+    return ProviderBackend(name=name, kind=provider, model=model, key=key, address=address, timeout=timeout)
+
+
+def _ollama(host: str) -> str:
+    """The address that ``OLLAMA_HOST`` means: scheme and port may be left out, and 0.0.0.0 is where it listens."""
+    host = host.strip().rstrip("/") or OLLAMA_HOST
+    parts = urlsplit(host if "://" in host else f"http://{host}")
+    where = parts.hostname or "127.0.0.1"
+    where = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(where, f"[{where}]" if ":" in where else where)  # noqa: S104
+    port = parts.port or (443 if parts.scheme == "https" else 11434 if "://" not in host else 80)
+    return f"{parts.scheme}://{where}:{port}{parts.path}/v1"

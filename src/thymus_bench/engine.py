@@ -1,0 +1,269 @@
+"""The engine: plays scenarios under gates in parallel, writes each outcome as it comes, and goes on where it stopped.
+
+A run is a folder: ``run.json`` says what is played, ``results.jsonl`` holds one outcome a line, and ``summary.json`` and
+``summary.md`` are made from these alone. A run that was killed loses at most what was being played; resumed, it gives
+the same summary.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Self
+
+from thymus import GATES, ThymusError, __version__
+from thymus.embed import get_embedder
+from thymus.judges import get_judge
+from thymus_bench import readers, suites
+from thymus_bench.grade import open_grader
+from thymus_bench.metrics import summarise
+from thymus_bench.once import OnceEmbedder, OnceJudge
+from thymus_bench.outcomes import Outcome, read_outcomes
+from thymus_bench.play import Stage, in_process, play
+from thymus_bench.report import summary_markdown
+from thymus_bench.scenarios import Category, Scenario
+
+STORES: Final = {"memory": None, "sqlite": "memory.db", "json": "memory.json"}
+"""Where a play keeps its memory, by name: in the process, or in a file that is thrown away."""
+
+
+class RunError(ThymusError):
+    """A run that cannot be started or continued; the message says what would help."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What is played.
+
+    :param reader: ``worst-case``, or ``agent`` for a model.
+    :param llm: the agent's model; ``grader``: what reads the replies (``markers`` or a model).
+    :param gate_judge: what answers the gates' two questions.
+    :param repeats: how often each scenario is played; only a model makes these differ.
+    :param seed: of every resampling in the report.
+    """
+
+    gates: tuple[str, ...] = tuple(GATES)
+    suites: tuple[str, ...] = suites.HEADLINE
+    category: str = ""
+    only: str = ""
+    reader: str = "worst-case"
+    llm: str = ""
+    grader: str = ""
+    gate_judge: str = "local"
+    embedder: str = "e5-small"
+    store: str = "memory"
+    repeats: int = 1
+    seed: int = 7
+    k: int = 8
+    cache: bool = True
+    data: str = ""
+    version: str = __version__
+    scenarios: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """The content of ``run.json``."""
+        return json.dumps(asdict(self), indent=2, sort_keys=True) + "\n"
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """The run of a folder.
+
+        :raises RunError: where there is none.
+        """
+        path = folder / "run.json"
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            return cls(**(kept | {"gates": tuple(kept["gates"]), "suites": tuple(kept["suites"])}))
+        except OSError as error:
+            raise RunError(f"{path}: cannot be read ({error.strerror}): name the folder of an earlier run") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise RunError(f"{path}: is no run of this version ({error}): start a new one") from None
+
+    def load(self) -> list[Scenario]:
+        """The scenarios that it plays.
+
+        :raises ThymusError: where a suite is unknown, a file has a fault, or nothing is left to play.
+        """
+        found = suites.chosen(
+            suites.load(self.suites, Path(self.data) if self.data else None),
+            category=Category(self.category) if self.category else None,
+            only=self.only,
+        )
+        if not found:
+            raise RunError(f"no scenario fits: of {', '.join(self.suites)}, category and --only leave none")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """Scenarios that share a setup, under all gates: what one worker plays in one go, asking each thing once."""
+
+    plays: tuple[tuple[Scenario, str, int], ...]
+
+
+def begin(run: Run, folder: Path) -> Run:
+    """Make a run's folder.
+
+    :raises RunError: where it holds a run already, or cannot be made.
+    """
+    scenarios = run.load()
+    run = replace(run, scenarios={"count": len(scenarios), "digest": suites.digest(scenarios)})
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "run.json").open("x", encoding="utf-8") as file:
+            file.write(run.to_json())
+    except FileExistsError:
+        raise RunError(f"{folder} holds a run already: continue it with --resume {folder}, or name another") from None
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be written ({error.strerror}): name another folder with --out") from None
+    return run
+
+
+def play_run(
+    folder: Path, *, jobs: int | None = None, on_play: Callable[[Outcome], None] = lambda _: None
+) -> list[Outcome]:
+    """Play what is left of a run, and write its results and summary.
+
+    :param jobs: worker processes; as many as there are processors by default.
+    :param on_play: called with each outcome as it comes, those of an earlier try first.
+    :raises RunError: where the scenarios are not those that it began with, or a worker dies.
+    """
+    run = Run.read(folder)
+    scenarios = run.load()
+    if (found := suites.digest(scenarios)) != run.scenarios.get("digest"):
+        raise RunError(
+            f"{folder}: its scenarios were changed since it began ({run.scenarios.get('digest')}, now {found}): "
+            "start a new run"
+        )
+    plays = [(scenario, gate, repeat) for scenario in scenarios for gate in run.gates for repeat in range(run.repeats)]
+    order = {_key(*one): place for place, one in enumerate(plays)}
+    results = folder / "results.jsonl"
+    done = {_key_of(one): one for one in _earlier(results) if not one.error and _key_of(one) in order}
+    for outcome in done.values():
+        on_play(outcome)
+    todo = [one for one in plays if _key(*one) not in done]
+    _rewrite(results, list(done.values()))
+    with results.open("a", encoding="utf-8") as file:
+        for outcome in _played(run, _jobs(todo), jobs or os.cpu_count() or 1, folder):
+            file.write(outcome.to_json() + "\n")
+            file.flush()
+            done[_key_of(outcome)] = outcome
+            on_play(outcome)
+    outcomes = sorted(done.values(), key=lambda one: order[_key_of(one)])
+    _rewrite(results, outcomes)
+    write_summary(folder, outcomes)
+    return outcomes
+
+
+def write_summary(folder: Path, outcomes: Sequence[Outcome]) -> None:
+    """``summary.json`` and ``summary.md``, from the outcomes alone."""
+    summary = summarise(outcomes)
+    _write(folder / "summary.json", json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+    _write(folder / "summary.md", summary_markdown(summary))
+
+
+def _key(scenario: Scenario, gate: str, repeat: int) -> tuple[str, str, int]:
+    return scenario.id, gate, repeat
+
+
+def _key_of(outcome: Outcome) -> tuple[str, str, int]:
+    return outcome.scenario, outcome.gate, outcome.repeat
+
+
+def _earlier(results: Path) -> list[Outcome]:
+    if not results.exists():
+        return []
+    with results.open(encoding="utf-8") as lines:
+        return read_outcomes(lines)
+
+
+def _rewrite(results: Path, outcomes: Sequence[Outcome]) -> None:
+    _write(results, "".join(one.to_json() + "\n" for one in outcomes))
+
+
+def _write(path: Path, text: str) -> None:
+    """All of it or nothing: a kill leaves the old file."""
+    beside = path.with_name(path.name + ".new")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
+def _jobs(plays: Sequence[tuple[Scenario, str, int]]) -> list[_Job]:
+    return [_Job(tuple(of)) for _, of in groupby(plays, key=lambda one: one[0].family)]
+
+
+def _played(run: Run, jobs: Sequence[_Job], workers: int, folder: Path) -> Iterator[Outcome]:
+    """The outcomes, as they come."""
+    if not jobs:
+        return
+    # Spawned, not forked: the models' threads would not survive a fork.
+    pool = ProcessPoolExecutor(
+        min(workers, len(jobs)),
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_open,
+        initargs=(run,),
+    )
+    try:
+        waiting: set[Future[list[Outcome]]] = {pool.submit(_play_job, job) for job in jobs}
+        while waiting:
+            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in ready:
+                yield from future.result()
+    except BrokenProcessPool:
+        raise RunError(
+            f"a worker died (out of memory?); nothing that was played is lost: --resume {folder}, or fewer --jobs"
+        ) from None
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+_STAGES: list[Stage] = []
+"""Of this worker process, by repeat: models are loaded once."""
+
+
+def _open(run: Run) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops us
+    _STAGES[:] = open_stages(run)
+
+
+def open_stages(run: Run) -> list[Stage]:
+    """The parts that a run's plays share, one stage a repeat: a model answers anew in each.
+
+    :raises ThymusError: where a reader, judge or embedder cannot be had.
+    """
+    embedder = OnceEmbedder(get_embedder(run.embedder, threads=1))
+    judge = OnceJudge(get_judge(run.gate_judge, embedder=embedder, rivals=True))
+    name = STORES[run.store]
+    cache = readers.DEFAULT_CACHE if run.cache else None
+    return [
+        Stage(
+            reader=readers.open_reader(run.reader, run.llm or None, cache=cache, repeat=repeat),
+            embedder=embedder,
+            judge=judge,
+            grader=open_grader(run.grader, cache=cache) if run.grader else None,
+            k=run.k,
+            place=partial(_in_file, name) if name else in_process,
+        )
+        for repeat in range(run.repeats)
+    ]
+
+
+@contextmanager
+def _in_file(name: str) -> Iterator[str]:
+    with TemporaryDirectory(prefix="thymus-eval-") as folder:
+        yield str(Path(folder) / name)
+
+
+def _play_job(job: _Job) -> list[Outcome]:
+    return [play(scenario, gate, _STAGES[repeat], repeat=repeat) for scenario, gate, repeat in job.plays]
