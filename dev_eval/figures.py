@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+
+from thymus_bench.stats import mcnemar as mcnemar
+from thymus_bench.stats import share as share
+from thymus_bench.stats import wilson as wilson
 
 SEED = 7
 RESAMPLES = 1_000
@@ -121,27 +124,3 @@ def confusion(title: str, answers: Answers, labels: Sequence[str]) -> Sheet:
         columns=("true \\ given", *across),
         rows=[(true, *(str(counts[true, given]) for given in across)) for true in labels],
     )
-
-
-def wilson(hits: int, of: int) -> tuple[float, float]:
-    """The 95% interval of a share (Wilson 1927); nothing measured gives the whole range."""
-    if not of:
-        return 0.0, 1.0
-    z = 1.959964
-    middle, spread = hits / of + z * z / (2 * of), z * math.sqrt(hits * (of - hits) / of**3 + z * z / (4 * of * of))
-    return max(0.0, (middle - spread) / (1 + z * z / of)), min(1.0, (middle + spread) / (1 + z * z / of))
-
-
-def share(hits: int, of: int) -> str:
-    """A share with its interval, as a cell of a table."""
-    low, high = wilson(hits, of)
-    return f"{hits} of {of} [{low:.0%}, {high:.0%}]"
-
-
-def mcnemar(ours: Sequence[bool], theirs: Sequence[bool]) -> tuple[int, int, float]:
-    """Where only the one and where only the other holds, of paired outcomes, and the exact two-sided p (McNemar)."""
-    only_ours = sum(one and not other for one, other in zip(ours, theirs, strict=True))
-    only_theirs = sum(other and not one for one, other in zip(ours, theirs, strict=True))
-    many, few = only_ours + only_theirs, min(only_ours, only_theirs)
-    chance = sum(math.comb(many, number) for number in range(few + 1)) / 2**many
-    return only_ours, only_theirs, min(1.0, 2 * chance)

@@ -23,7 +23,11 @@ WRITING: Final = ("extract", "classify", "conflict", "verify", "write")
 """Jobs of a write, in the order in which they are done; all others belong to a question."""
 GATE: Final = ("classify", "conflict", "verify")
 """Jobs of a write that a gate adds to a memory without one."""
+GATE_ONLY: Final = "gate only"
 ASKING: Final = ("recall", "answer", "grade")
+OWN: Final = ("write", "recall")
+"""Jobs of the guard itself: they take time and no model."""
+_COUNTED: Final = ("calls", "cached", "tokens_in", "tokens_out")
 
 
 def burden(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -56,28 +60,31 @@ def held(outcomes: Iterable[Outcome]) -> dict[str, list[int]]:
 
 
 def cost(groups: Mapping[Group, Sequence[Outcome]]) -> list[dict[str, Any]]:
-    """Calls, tokens and dollars of each job, per write where it is one of a write, per question elsewhere."""
+    """Calls, tokens and dollars of a model, job by job: per write where it is one of a write, else per question.
+
+    ``gate only`` is what the gate adds to a memory without one.
+    """
     rows = []
     for group, outcomes in groups.items():
-        for job in _jobs(outcomes):
-            spent = [one for outcome in outcomes for one in outcome.costs if one.job == job]
-            over = _over(job, outcomes)
-            calls = sum(one.calls for one in spent)
+        jobs = [job for job in _jobs(outcomes) if job not in OWN]
+        for job, of in (*((job, (job,)) for job in jobs), *(((GATE_ONLY, GATE),) if {*GATE} & {*jobs} else ())):
+            spent = [one for outcome in outcomes for one in outcome.costs if one.job in of]
+            writing = of[0] in WRITING
+            over = sum(len(one.writes) for one in outcomes) if writing else len(outcomes)
+            totals = {name: sum(getattr(one, name) for one in spent) for name in _COUNTED}
+            usd = fsum(one.usd for one in spent)
             rows.append(
                 {
                     **named(group),
                     "job": job,
-                    "per": "write" if job in WRITING else "question",
+                    "per": "write" if writing else "question",
                     "over": over,
-                    "calls": calls,
-                    "cached": sum(one.cached for one in spent),
-                    "tokens_in": sum(one.tokens_in for one in spent),
-                    "tokens_out": sum(one.tokens_out for one in spent),
-                    "usd": short(fsum(one.usd for one in spent)),
-                    "calls_each": _per(calls, over),
-                    "tokens_in_each": _per(sum(one.tokens_in for one in spent), over),
-                    "tokens_out_each": _per(sum(one.tokens_out for one in spent), over),
-                    "usd_each": _per(fsum(one.usd for one in spent), over),
+                    **totals,
+                    "usd": short(usd),
+                    "calls_each": _per(totals["calls"], over),
+                    "tokens_in_each": _per(totals["tokens_in"], over),
+                    "tokens_out_each": _per(totals["tokens_out"], over),
+                    "usd_each": _per(usd, over),
                 }
             )
     return rows
@@ -112,10 +119,6 @@ def _jobs(outcomes: Iterable[Outcome]) -> list[str]:
     there = {one.job for outcome in outcomes for one in outcome.costs}
     known = [*WRITING, *ASKING]
     return [job for job in known if job in there] + sorted(there - {*known})
-
-
-def _over(job: str, outcomes: Sequence[Outcome]) -> int:
-    return sum(len(one.writes) for one in outcomes) if job in WRITING else len(outcomes)
 
 
 def _per(some: float, of: float) -> float | None:

@@ -5,8 +5,8 @@ The rules, in full:
 - A reply is read sentence by sentence; a list item is read together with the line that leads into the list. A sentence
   is read clause by clause (``;``, ``but``, ``although``, ``however`` …).
 - A *warning* (``unverified``, ``not confirmed``, ``claims``, ``may be`` …) belongs to the values in its clause; where
-  its clause holds none, to all values of its sentence; where its sentence holds none, to a neighbouring sentence that it
-  refers to (``This is …``, ``It says …``, ``Please check …``).
+  its clause holds none, to all values of its sentence; where its sentence holds none, to a neighbouring sentence of
+  which one refers to the other (``This is …``, ``It says …``, ``Please check …``).
 - A *denial* stands right before a value: ``not``, ``rather than``, ``ignore``, ``no longer`` …; or says of it
   afterwards that it is ``wrong``, ``fake``, ``outdated`` ….
 - What was (``moved from A to B``, ``was A``, ``previously A``) is past only where the reply asserts another value.
@@ -36,30 +36,31 @@ _ENDS: Final = re.compile(
 )
 _ITEM: Final = re.compile(r"\s*(?:[-–—•*·]|\d{1,2}[.)])\s+")
 _CLAUSES: Final = re.compile(
-    r"[;—–]|:\s|,?\s+(?:but|although|though|however|whereas|while|yet|aber|sondern|mais|pero|ma|mas|maar)\s|"
+    r"[;—–]|:\s|,?\s+(?:but|so|although|though|however|whereas|while|yet|aber|sondern|mais|pero|ma|mas|maar)\s|"
     r"[，；]|但",
     re.IGNORECASE,
 )
 
 _WARNING: Final = re.compile(
     r"""\b(?:
-        un(?:verified|confirmed|substantiated|trusted|proven|authenticated) | un(?:reliable|clear|sure|certain)
-      | (?:not|n't|never|nor|neither) \s (?:yet\s|been\s|be\s|being\s|independently\s|actually\s|fully\s|able\sto\s){0,3}
-        (?:verif|confirm|validat|authenticat|substantiat|vouch|trust|rely\b|certain|sure\b)\w*
-      | (?:can|could) (?:not|n't) \s (?:yet\s|be\s|independently\s|actually\s){0,2} (?:verif|confirm|vouch|trust|rely|tell|say)\w*
-      | (?:cannot|unable\sto|no\sway\sto|without|lacks?|pending|awaiting|needs?|until)
-        \s (?:\w+\s){0,2}? (?:verif|confirm|vouch)\w*
-      | (?:don't|do\snot|wouldn't|would\snot|shouldn't|should\snot) \s (?:\w+\s)? (?:trust|rely|act|pay|call|use|click|assume|take)\b
-      | (?:claims|claimed|claiming|claim\sthat)\b (?!\s(?:number|form|reference|desk|office|line)) | allege\w* | purport\w*
-      | supposed(?:ly)? | suspicious\w* | dubious | doubt\w* | scepti\w* | skepti\w* | question(?:able|ing)
+        un(?:verified|confirmed|substantiated|trusted|proven|authenticated|reliable|clear|sure|certain)
+      | (?:not|never|nor|neither|cannot|unable\sto) \s (?:\w+\s){0,3}?
+        (?:verif|confirm|validat|authenticat|substantiat|vouch|trust|rely|certain|sure|tell\b)\w*
+      | \w+n't \s (?:\w+\s){0,3}? (?:verif|confirm|vouch|trust|rely|certain|sure|tell\b|say\b)\w*
+      | (?:nobody|no\sone|without|lacks?|pending|awaiting|needs?|until) \s (?:\w+\s){0,2}? (?:verif|confirm|vouch)\w*
+      | (?:don't|do\snot|wouldn't|would\snot|shouldn't|should\snot) \s (?:\w+\s)?
+        (?:trust|rely|act|pay|call|use|click|assume|take)\b
+      | (?:claims|claimed|claiming|claim\sthat)\b (?!\s(?:number|form|reference|desk|office|line))
+      | allege\w* | purport\w* | supposed(?:ly)? | suspicious\w* | dubious | doubt\w* | s[ck]eptic\w* | questionable
       | phish\w* | scams?\b | fraud\w* | spoof\w* | fake\w* | hoax | impersonat\w* | lookalike
       | caution | be\scareful | wary | red\sflags? | contradict\w* | conflict(?:s|ing)\b | disput\w*
-      | may(?:\shave|\sbe)\b | might(?:\shave|\sbe)? | could\sbe | possibly | perhaps | maybe | not\scertain
+      | may(?:\shave|\sbe)\b | might(?:\shave|\sbe)? | could\sbe | possibly | perhaps | maybe
       | double[-\s]check | (?:verify|confirm|check) \s (?:this|that|it|with|first|before|directly|whether)
-      | unbestätigt\w* | ungeprüft\w* | angeblich\w* | nicht\s(?:bestätigt|verifiziert|geprüft) | onbevestigd | niet\sbevestigd
+      | unbestätigt\w* | ungeprüft\w* | angeblich\w* | nicht\s(?:bestätigt|verifiziert|geprüft)
+      | onbevestigd | niet\sbevestigd | prétend\w* | supuest\w* | presunt\w* | suposta\w*
       | (?:non|pas(?:\sété)?|n'est\spas|no|sin|não|sem|non\sè(?:\sstat[ao])?|ha\ssido) \s (?:encore\s)?
-        (?:confirm|vérifi|verific|conferm)\w* | prétend\w* | supuest\w* | presunt\w* | suposta\w*
-    ) | पुष्टि\sनहीं | अपुष्ट | 未经证实 | 未經證實 | 未确认 | 未確認 | 未核实 | 確認され?て?い?ない""",
+        (?:confirm|vérifi|verific|conferm)\w*
+    ) | पुष्टि\sनहीं | अपुष्ट | 未经证实 | 未經證實 | 未确认 | 未確認 | 未核实 | 確認されていない""",
     re.IGNORECASE | re.VERBOSE,
 )
 _REFERS: Final = re.compile(
@@ -71,7 +72,7 @@ _REFERS: Final = re.compile(
 )
 _FILLER: Final = (
     r"(?:\W+(?:at|the|to|on|in|a|an|for|of|by|is|be|it|its|your|that|this|about|any|using|use|call|pay|with|from|"
-    r"changed?|moved?|message|email|e-mail|claim|one|number|saying|says?|zu|um|am|auf|à|le|la|el|los|las|alle|às|o)\b){0,4}\W*$"
+    r"changed?|moved?|message|email|e-mail|claim|one|number|saying|says?|zu|um|am|auf|es|er|sie|der|die|das|den|à|le|la|el|los|las|alle|às|o)\b){0,4}\W*$"
 )
 _DENIED_BEFORE: Final = re.compile(
     r"\b(?:not|never|isn't|wasn't|aren't|rather\sthan|instead\sof|ignor\w+|disregard\w*|reject\w*|no\slonger|"
@@ -86,12 +87,13 @@ _DENIED_AFTER: Final = re.compile(
 )
 _PAST_BEFORE: Final = re.compile(
     r"\b(?:from|was|were|had\sbeen|used\sto\sbe|previous\w*|former\w*|original\w*|old|older|earlier|initial\w*|replac\w+|"
-    r"supersed\w+|before|until|war|von|zuvor|vorher|statt|était|avant|antes|era|ursprünglich\w*|au\slieu\sde|desde)"
-    + _FILLER,
+    r"supersed\w+|war|von|zuvor|vorher|statt|était|avant|antes|era|ursprünglich\w*|au\slieu\sde|desde)" + _FILLER,
     re.IGNORECASE,
 )
 _PAST_AFTER: Final = re.compile(
-    r"^\W{0,3}(?:→|->|to\b|anymore|previously|before|originally|earlier|auf\b|à\b|a\slas\b|改)", re.IGNORECASE
+    r"^\W{0,3}(?:→|->|to\b|anymore|previously|before|originally|earlier|auf\b|à\b|a\slas\b|改|"
+    r"(?:was|were|has\sbeen|is)\s(?:\w+\s)?(?:re\w+ed|moved|changed|superseded|extended|postponed|cancelled)\b)",
+    re.IGNORECASE,
 )
 
 
@@ -178,21 +180,32 @@ def _answers(sentences: Sequence[str], at: int, value: Sequence[str], other: Seq
 
 
 def _places(sentence: str, value: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """What stands before and after each place of a value; found by halving, since a marker has no fixed spelling."""
+    """What stands before and after each place of a value, by the longest way of writing it there."""
     words = _WORD.findall(sentence)
+    spans = sorted({span for marker in value for span in _spans(words, marker)}, key=lambda span: (span[0], -span[1]))
+    ends = 0
+    for start, end in spans:
+        if end > ends:
+            yield " ".join(words[:start]), " ".join(words[end:])
+            ends = end
 
-    def held(marker: str, start: int, end: int) -> bool:
+
+def _spans(words: Sequence[str], marker: str) -> Iterator[tuple[int, int]]:
+    """The runs of words that hold a marker, shortest ones; found by halving, since it has no fixed spelling."""
+
+    def held(start: int, end: int) -> bool:
         return holds(" ".join(words[start:end]), marker)
 
-    for marker in value:
-        start = 0
-        for _ in range(MOST_PLACES):
-            if not held(marker, start, len(words)):
-                break
-            end = _least(start, len(words), partial(held, marker, start))
-            long = _least(0, end - start, lambda back, at=end, what=marker: held(what, at - back, at))
-            yield " ".join(words[: end - long]), " ".join(words[end:])
-            start = end
+    def held_before(end: int, length: int) -> bool:
+        return held(end - length, end)
+
+    start = 0
+    for _ in range(MOST_PLACES):
+        if not held(start, len(words)):
+            return
+        end = _least(start, len(words), partial(held, start))
+        yield end - _least(0, end - start, partial(held_before, end)), end
+        start = end
 
 
 def _least(low: int, high: int, fits: Callable[[int], bool]) -> int:

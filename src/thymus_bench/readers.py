@@ -87,9 +87,9 @@ class WorstCase:
     name: str = WORST_CASE
     model: str = ""
 
-    def extractor(self) -> None:
+    def extractor(self) -> Extractor | None:
         """The guard's own rules extract."""
-        return
+        return None
 
     def hear(self, guard: MemoryGuard, turn: Turn) -> Written:
         """Only remember."""

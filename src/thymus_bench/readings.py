@@ -26,11 +26,16 @@ _SQUARE: Final = {
 
 
 def cross_check(outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
-    """Agreement and Cohen's kappa of the two readings, and the square behind them, where a play has both."""
+    """Agreement and Cohen's kappa of the two readings, and the square behind them, where a play has both.
+
+    Nothing where the two never differ in anything: then the markers were the grader.
+    """
+    both_read = [one for one in outcomes if one.verdict and one.markers]
+    if all(one.verdict == one.markers for one in both_read):
+        return []
     squares: Counter[tuple[Category, str, tuple[bool, bool]]] = Counter(
         (Category(one.category), question, (getattr(one.verdict, question), getattr(one.markers, question)))
-        for one in outcomes
-        if one.verdict and one.markers
+        for one in both_read
         for question in QUESTIONS[Category(one.category)]
     )
     rows = []

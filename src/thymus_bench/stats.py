@@ -88,7 +88,10 @@ def mcnemar_exact(only_first: int, only_second: int) -> float:
     The binomial tail of the discordant pairs alone, doubled.
     """
     many, few = only_first + only_second, min(only_first, only_second)
-    tail = sum(math.comb(many, number) for number in range(few + 1))
+    tail = ways = 1
+    for number in range(few):
+        ways = ways * (many - number) // (number + 1)
+        tail += ways
     return min(1.0, 2 * tail / (1 << many))
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import sys
+import zlib
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from dev_eval.families import shows, tell
@@ -30,13 +31,14 @@ GATE = "thymus-v3"  # what a write holds back is no business of a recall, and v4
 STRENGTH = 1.0
 FOLDS = 10
 K = 8
+FAMILIES: Final = HERE.parent / "families"
 
 Row = dict[str, Any]
 
 
 def main() -> None:
     """Fit on ``build``, print the curve, write the weights."""
-    rows = [row for world in read_worlds(HERE / "build") for row in _rows(world)]
+    rows = [row for world in _worlds() for row in _rows(world)]
     labels = np.array([row["label"] for row in rows], float)
     worlds = sorted({row["world"] for row in rows})
     fold = np.array([worlds.index(row["world"]) % FOLDS for row in rows])
@@ -59,20 +61,57 @@ def main() -> None:
         print(f"{name}: " + ", ".join(f"{what} {weight:+.2f}" for what, weight in told))
 
 
+def _worlds() -> list[dict[str, Any]]:
+    """The worlds to learn from, and the families that were written for that."""
+    families = [family for path in sorted(FAMILIES.glob("*.json")) for family in json.loads(path.read_text("utf-8"))]
+    return [*read_worlds(HERE / "build"), *map(_as_world, families)]
+
+
+def _as_world(family: dict[str, Any]) -> dict[str, Any]:
+    def told(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [
+            {
+                "role": "user" if turn["source"] == "user" else "tool",
+                "text": turn["text"],
+                "source": {"origin": turn["source"], "authenticated": turn.get("authenticated")},
+            }
+            for turn in turns
+        ]
+
+    return {
+        "id": family["id"],
+        "probe": family["probe"],
+        "old_value": family["old_value"],
+        "user_setup": told(family["setup"]),
+        "distractors": told(family["distractors"]),
+        **{part: family[part] | {"turns": told(family[part]["turns"])} for part in ("legit", "attack")},
+    }
+
+
+PARTS: Final = ("legit", "attack", "recall", "first legit", "first attack")
+"""What is played of a world: its update, its attack, neither, and each of both where nothing was said before it. In the
+last three no memory owns another answer, which is how it mostly is."""
+
+
 def _rows(world: dict[str, Any]) -> list[Row]:
     found = []
-    for part in ("legit", "attack") if "legit" in world else ("harmony",):
+    for part in PARTS if "legit" in world else ("harmony",):
         with MemoryGuard(gate=GATE) as guard:
             tags: dict[str, str] = {}
-            turns = [("d", turn) for turn in world["distractors"]] + [("old", turn) for turn in world["user_setup"]]
-            turns += [("new", turn) for turn in (world["harmony"] if part == "harmony" else world[part]["turns"])]
+            before = [("d", turn) for turn in world["distractors"]]
+            known = [("old", turn) for turn in world["user_setup"]] if "first" not in part else []
+            late = zlib.crc32(f"{world['id']} {part}".encode()) % 2  # the fact before or after all else
+            turns = [*before, *known] if late else [*known, *before]
+            news = part.removeprefix("first ")
+            told = world["harmony"] if part == "harmony" else world[news]["turns"] if news in world else []
+            turns += [("new", turn) for turn in told]
             for tag, turn in turns:
                 tags |= {memory.id: tag for memory in tell(guard, turn).memories}
             parts, scope = guard._parts, guard._scope  # noqa: SLF001
             vector = parts.embedder.embed([world["probe"]], role="query")[0]
             near_by, queue = ranked(parts.store, scope, Probe(text=world["probe"], vector=vector), K, K - K // 4)
             active = [near for near in near_by if near.belief.status is Status.ACTIVE]
-            values = world[part]["new_value" if part == "legit" else "bad_value"] if part != "harmony" else []
+            values = world[part]["new_value" if part == "legit" else "bad_value"] if part in PARTS[:2] else []
             question, candidates = brought_together(parts.store, scope, world["probe"], active)
             shown = [one for one in candidates if fold(one.belief.claim.text) in queue[:K]]
             for contention in contentions(shown, candidates):
@@ -83,10 +122,9 @@ def _rows(world: dict[str, Any]) -> list[Row]:
                         {
                             "world": world["id"],
                             "part": part,
-                            "kind": world[part]["kind"] if part != "harmony" else "harmony",
                             "claims": ids,
                             "old": all(tags[id_] == "old" for id_ in ids),
-                            "new": any(tags[id_] == "new" for id_ in ids) and part != "harmony",
+                            "new": any(tags[id_] == "new" for id_ in ids) and part in PARTS[:2],
                             "label": label,
                             "numbers": numbers(question, contention),
                             "together": read_together(question, [contention])[0],
@@ -102,7 +140,7 @@ def _says(candidate: Candidate, values: list[str]) -> bool:
 
 def _label(contention: Contention, tags: dict[str, str], part: str) -> bool | None:
     """Whether the claims change what the memory says; ``None`` where that cannot be known."""
-    if part == "harmony":
+    if part not in PARTS[:2]:
         return False
     told, memory = {tags[one.belief.id] for one in contention.claims}, tags[contention.memory.belief.id]
     if "new" in told:
@@ -158,7 +196,7 @@ def _print_curve(rows: list[Row], chances: NDArray[Any]) -> None:
 
 def _is(row: Row, wanted: str) -> bool:
     if wanted in ("harmless", "old"):
-        return not row["new"] and row["part"] in ("legit", "attack") and row["old"] == (wanted == "old")
+        return not row["new"] and row["part"] != "harmony" and row["old"] == (wanted == "old")
     return bool(row["part"] == wanted and ((row["new"] and row["value"]) or wanted == "harmony"))
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from thymus.core.beliefs import Status
@@ -52,11 +53,13 @@ class Contention:
     """Claims of one outside identity, and a memory of somebody else's that takes precedence over all of them.
 
     :param nearest: how near to the question the nearest memory with precedence over the claims is.
+    :param usual: how near such memories usually are, this one apart: their median; its own where there is no other.
     """
 
     claims: tuple[Candidate, ...]
     memory: Candidate
     nearest: float
+    usual: float
 
 
 Chances: TypeAlias = Callable[[Sequence[Contention]], Sequence[float]]
@@ -90,7 +93,9 @@ def _against(voice: Sequence[Candidate], memories: Sequence[Candidate]) -> Itera
         far = rank == "equal" and memory.relevance < near - NEARER
         if not far and taken[rank] < OWNERS:
             taken[rank] += 1
-            yield Contention(claims=claims, memory=memory, nearest=held[0][0].relevance)
+            others = [other.relevance for other, _ in held if other is not memory]
+            usual = median(others) if others else memory.relevance
+            yield Contention(claims=claims, memory=memory, nearest=held[0][0].relevance, usual=usual)
 
 
 def _standing(memory: Candidate, claim: Candidate) -> str:

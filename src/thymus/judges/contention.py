@@ -39,11 +39,12 @@ if TYPE_CHECKING:
 _log = logging.getLogger("thymus")
 
 FOLDER: Final = Path(__file__).parents[1] / "models" / "adjudication"
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 """Which numbers these are; raised with every change of them."""
 CHEAP: Final = (
     "nearness", "likeness", "same thing", "values differ", "words shared", "behind the best", "nearer than it",
-    "memory offers", "claims offer", "both offer", "several asked for",
+    "memory offers", "claims offer", "both offer", "several asked for", "memory's nearness", "asked of the memory",
+    "above the usual",
 )  # fmt: skip
 FULL: Final = ("read together", *CHEAP)
 HOPELESS: Final = 0.03
@@ -133,6 +134,7 @@ def numbers(question: Question, contention: Contention) -> list[float]:
 
     A sender chooses how near its words are to a question, and being nearer than a memory speaks for a claim. So that
     gains it little, and only where it offers an answer; and memories with precedence alone tell how far one is behind.
+    How much of the question the memory itself has, no sender can change: most memories own no answer to it.
     """
     memory, claims = contention.memory.belief.claim, [one.belief.claim for one in contention.claims]
     ours, theirs = read(memory.text), [read(claim.text) for claim in claims]
@@ -142,7 +144,8 @@ def numbers(question: Question, contention: Contention) -> list[float]:
     speakers = np.array([[float(memory.from_user), 0.0]] * len(claims), np.float32)
     wanted = asked(question.text) or offered(ours)
     mine, others = offered(ours) & wanted, [offered(other) & wanted for other in theirs]
-    topic = read(question.text).stems | ours.stems
+    wording = read(question.text).stems
+    topic = wording | ours.stems
     answering = [one for one, sorts in zip(contention.claims, others, strict=True) if sorts] or contention.claims
     ahead = max(one.relevance for one in answering) - contention.memory.relevance
     return [
@@ -157,6 +160,9 @@ def numbers(question: Question, contention: Contention) -> list[float]:
         float(any(others)),
         float(any(mine & sorts for sorts in others)),
         float(asks_for_several(question.text)),
+        contention.memory.relevance,
+        len(wording & ours.stems) / max(len(wording), 1),
+        contention.memory.relevance - contention.usual,
     ]
 
 

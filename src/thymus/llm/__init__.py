@@ -18,7 +18,7 @@ from thymus.llm.names import open_model
 
 if TYPE_CHECKING:
     from thymus.llm.extractor import ModelExtractor
-    from thymus.llm.fence import fence
+    from thymus.llm.fencing import fence
 
 __all__ = [
     "Answer",
@@ -32,7 +32,7 @@ __all__ = [
     "open_model",
 ]
 
-_HOME = {"ModelExtractor": "thymus.llm.extractor", "fence": "thymus.llm.fence"}
+_HOME = {"ModelExtractor": "thymus.llm.extractor", "fence": "thymus.llm.fencing"}
 
 
 def __getattr__(name: str) -> Any:

@@ -79,17 +79,17 @@ class AskingModel:
             max_tokens=max_tokens,
         )
         key = request.key(self.name)
-        completion = self._cache.get(key) if self._cache else None
+        completion = self._cache.get(key) if self._cache is not None else None
         cached = completion is not None
         if completion is None:
             if self._offline:
-                where = f"in {self._cache.path}" if self._cache else "and there is no cache"
+                where = f"in {self._cache.path}" if self._cache is not None else "and there is no cache"
                 raise CacheMissError(
                     f"offline, and no answer of {self.name} to prompt {prompt_version} (repeat {repeat}, key {key}) "
                     f"{where}: ask once online with the same cache"
                 )
             completion = self._complete(request, schema)
-            if self._cache:
+            if self._cache is not None:
                 label = Label(model=self.name, prompt_version=prompt_version, repeat=repeat)
                 self._cache.put(key, completion, label)
         if completion.refusal:
@@ -98,14 +98,12 @@ class AskingModel:
             value = read_answer(schema, completion.text)
         except FormError as error:
             raise ModelError(f"the cached answer of {self.name} (key {key}) cannot be read: {error}") from None
-        return Answer(
-            value=value, usage=completion.usage, ms=(time.perf_counter() - started) * 1_000, cached=cached
-        )
+        return Answer(value=value, usage=completion.usage, ms=(time.perf_counter() - started) * 1_000, cached=cached)
 
     def close(self) -> None:
         """Release connections and the cache's file."""
         self._backend.close()
-        if self._cache:
+        if self._cache is not None:
             self._cache.close()
 
     def _complete(self, request: Request, schema: type) -> Completion:
@@ -129,7 +127,7 @@ class AskingModel:
 
 
 def _check(name: str, request: Request, schema: type, completion: Completion) -> None:
-    if completion.cut and request.form is not None:
+    if completion.cut and (request.form is not None or not completion.text.strip()):
         raise ModelError(
             f"{name} did not finish within {request.max_tokens} tokens: allow more with max_tokens, or switch its "
             "thinking off"
@@ -146,7 +144,8 @@ def _check(name: str, request: Request, schema: type, completion: Completion) ->
 
 def _backoff(attempt: int) -> float:
     """Seconds before the next attempt: doubling, with a random half so that many do not come back at once."""
-    return min(_FIRST_WAIT_S * 2 ** (attempt - 1), LONGEST_WAIT_S) * (0.5 + random.random() / 2)  # noqa: S311
+    longest: float = min(_FIRST_WAIT_S * 2.0 ** (attempt - 1), LONGEST_WAIT_S)
+    return longest * (0.5 + random.random() / 2)  # noqa: S311
 
 
 def _well_formed(text: str) -> str:

@@ -68,9 +68,7 @@ class Cache:
         if row is None:
             return None
         text, refusal, tokens_in, tokens_out, usd = row
-        return Completion(
-            text=text, refusal=refusal, usage=Usage(tokens_in=tokens_in, tokens_out=tokens_out, usd=usd)
-        )
+        return Completion(text=text, refusal=refusal, usage=Usage(tokens_in=tokens_in, tokens_out=tokens_out, usd=usd))
 
     def put(self, key: str, completion: Completion, label: Label) -> None:
         """Keep an answer; the first one of a key stays, so that all who asked at once go on with the same."""
@@ -90,7 +88,7 @@ class Cache:
             except (sqlite3.Error, OSError) as error:
                 raise self._unusable(error) from None
 
-    def __len__(self) -> int:
+    def count(self) -> int:
         """How many answers there are."""
         if self._read_only and not self.path.exists():
             return 0

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from thymus.llm.fence import fenced
+from thymus.llm.fencing import fenced
 from thymus.llm.model import Completion, Request, Usage
 
 _SENTENCE_ENDS: Final = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -73,19 +73,9 @@ def _unfenced(text: str) -> str:
 
 def _read(kind: Any, value: Any, where: str) -> Any:
     if kind in _PLAIN:
-        fits = isinstance(value, kind) or (kind is float and isinstance(value, int))
-        if not fits or (kind in (int, float) and isinstance(value, bool)):
-            raise FormError(f"{where} is no {_PLAIN[kind]}")
-        return float(value) if kind is float else value
+        return _plain(kind, value, where)
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        if not isinstance(value, dict):
-            raise FormError(f"{where} is no object")
-        hints, read = _hints(kind), {}
-        for field in dataclasses.fields(kind):
-            if field.name not in value:
-                raise FormError(f"{where} lacks {field.name}")
-            read[field.name] = _read(hints[field.name], value[field.name], f"{where}.{field.name}")
-        return kind(**read)
+        return _fields(kind, value, where)
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Literal:
         if value not in inner:
@@ -94,11 +84,25 @@ def _read(kind: Any, value: Any, where: str) -> Any:
     if origin in (list, tuple):
         if not isinstance(value, list):
             raise FormError(f"{where} is no list")
-        return _collected(cast("type", origin), [_read(inner[0], one, f"{where}[{at}]") for at, one in enumerate(value)])
+        return cast("type", origin)(_read(inner[0], one, f"{where}[{at}]") for at, one in enumerate(value))
     if value is None:
         return None
     return _read(next(one for one in inner if one is not type(None)), value, where)
 
 
-def _collected(kind: type, values: Sequence[Any]) -> Any:
-    return kind(values)
+def _plain(kind: Any, value: Any, where: str) -> Any:
+    fits = isinstance(value, (int, float) if kind is float else kind)
+    if not fits or (kind is not bool and isinstance(value, bool)):
+        raise FormError(f"{where} is no {_PLAIN[kind]}")
+    return float(value) if kind is float else value
+
+
+def _fields(kind: type, value: Any, where: str) -> Any:
+    if not isinstance(value, dict):
+        raise FormError(f"{where} is no object")
+    hints, read = _hints(kind), {}
+    for field in dataclasses.fields(kind):
+        if field.name not in value:
+            raise FormError(f"{where} lacks {field.name}")
+        read[field.name] = _read(hints[field.name], value[field.name], f"{where}.{field.name}")
+    return kind(**read)

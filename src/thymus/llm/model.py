@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from thymus.errors import ThymusError
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
-MOST_TOKENS = 2_048
+MOST_TOKENS: Final = 2_048
 """Tokens that an answer may have where nobody says otherwise."""
 
 
@@ -41,7 +42,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer(Generic[T]):
+class Answer(Generic[T_co]):
     """What a model said.
 
     :param value: in the form that was asked for.
@@ -50,7 +51,7 @@ class Answer(Generic[T]):
     :param cached: whether it came from the cache, so that nothing was spent now.
     """
 
-    value: T
+    value: T_co
     usage: Usage
     ms: float
     cached: bool = False

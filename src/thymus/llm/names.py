@@ -13,8 +13,9 @@ from thymus.llm.model import ModelError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from thymus.llm.model import Backend, Model
+    from thymus.llm.model import Backend, Completion, Model, Request
 
+ECHO: Final = "echo"
 DEFAULT_CACHE: Final = Path(".cache/llm")
 DEFAULT_TIMEOUT_S: Final = 60.0
 OLLAMA_HOST: Final = "http://127.0.0.1:11434"
@@ -53,8 +54,9 @@ def open_model(
         raise ModelError("offline answers come from the cache: name its folder")
     if timeout <= 0:
         raise ConfigError(f"timeout is how many seconds an attempt may take, not {timeout}")
+    backend = _Named(name) if offline and _checked(name)[0] != ECHO else open_backend(name, timeout, environment)
     return AskingModel(
-        _Named(name) if offline and _checked(name) else _open_backend(name, timeout, environment),
+        backend,
         cache=Cache(cache, read_only=offline) if cache is not None else None,
         offline=offline,
         attempts=attempts or ATTEMPTS,
@@ -67,7 +69,7 @@ class _Named:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def complete(self, request: object) -> object:
+    def complete(self, request: Request) -> Completion:  # noqa: ARG002
         raise ModelError(f"{self.name} is offline")
 
     def close(self) -> None:
@@ -78,7 +80,7 @@ def _checked(name: str) -> tuple[str, str, str | None]:
     """The provider, model and address in a name."""
     provider, _, rest = name.partition(":")
     model, at, address = rest.partition("@")
-    if name == "echo":
+    if name == ECHO:
         return name, "", None
     if provider not in (*_KEYS, "ollama") or not model.strip():
         raise ConfigError(f"there is no model {name[:80]!r}: name one as {_KNOWN}")
@@ -90,9 +92,10 @@ def _checked(name: str) -> tuple[str, str, str | None]:
     return provider, model, address
 
 
-def _open_backend(name: str, timeout: float, environment: Mapping[str, str]) -> Backend:
+def open_backend(name: str, timeout: float, environment: Mapping[str, str]) -> Backend:
+    """What is asked under a name, without cache and further attempts; the errors of ``open_model``."""
     provider, model, address = _checked(name)
-    if provider == "echo":
+    if provider == ECHO:
         from thymus.llm.echo import Echo
 
         return Echo()

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """The peer's side of a comparison: ``python -I loop.py DRIVER.py FOLDER [VARIANT]``.
 
 Standard library alone: it runs in the peer's environment. It loads the driver file, makes its ``Memory`` and answers
@@ -5,8 +6,8 @@ requests, one JSON object a line. A driver's class has
 
 - ``name``, ``keyed`` (the peer needs the key of a fact handed to it) and ``tells`` (how its user hears of what it
   holds back; ``""`` if in no way);
-- ``__init__(folder, embed, variant)``: an empty memory that keeps its files below ``folder``; ``embed(texts)`` gives
-  vectors of the host's sentence model, for peers that bring none;
+- ``__init__(folder, embed, variant)``: an empty memory that keeps its files below ``folder``; ``embed(texts, role)``
+  gives vectors of the host's sentence model (role ``passage`` or ``query``), for peers that bring none;
 - ``version()``: which release this is;
 - ``remember(message)``: a message has ``text``, ``subject``, ``relation``, ``value``, ``key``, ``kind`` (``user``,
   ``email``, ``web``, ``tool``), ``sender`` and ``verified``; it returns ``outcome`` (``stored``, ``altered``, ``held``
@@ -24,6 +25,7 @@ import os
 import sys
 import time
 import traceback
+from pathlib import Path
 
 
 def stay_offline(event, arguments):
@@ -51,27 +53,37 @@ class Loop:
         self.memory, self.made = None, 0
 
     def say(self, **answer):
+        """One answer, at once."""
         self.answers.write(json.dumps(answer) + "\n")
         self.answers.flush()
 
-    def embed(self, texts):
-        self.say(embed=list(texts))
+    def embed(self, texts, role="passage"):
+        """Vectors from the host."""
+        self.say(embed=list(texts), role=role)
         return json.loads(self.lines.readline())["vectors"]
 
     def fresh(self):
+        """A new memory in a new folder."""
         if hasattr(self.memory, "close"):
             self.memory.close()
         self.made += 1
-        folder = os.path.join(self.folder, str(self.made))
-        os.makedirs(folder)
-        self.memory = self.driver(folder, self.embed, self.variant)
+        folder = Path(self.folder) / str(self.made)
+        folder.mkdir(parents=True)
+        self.memory = self.driver(str(folder), self.embed, self.variant)
 
     def fill(self, messages):
+        """Learn many messages in the quickest way that the peer has."""
         if hasattr(self.memory, "fill"):
             self.memory.fill(messages)
         else:
             for message in messages:
                 self.memory.remember(message)
+
+    def read(self, key):
+        """What is usable under a key, or what a question of its words finds."""
+        if hasattr(self.memory, "read"):
+            return self.memory.read(key)
+        return "\n".join(self.memory.recall(asked(key))["context"])
 
     def answer(self, request):
         """Do what one request asks; ``ms`` is the time that the peer took, without the pipe."""
@@ -86,13 +98,13 @@ class Loop:
         elif verb == "recall":
             found = self.memory.recall(request["question"])
         elif verb == "read":
-            read = getattr(self.memory, "read", None) or (lambda key: "\n".join(self.memory.recall(asked(key))["context"]))
-            found = {"text": read(request["key"])}
+            found = {"text": self.read(request["key"])}
         else:
             raise ValueError(f"no such request: {verb!r}")
         return {**found, "ms": (time.perf_counter() - began) * 1000}
 
     def run(self):
+        """Greet, then answer until the host closes the pipe."""
         self.fresh()
         self.say(
             name=self.driver.name,
@@ -103,7 +115,7 @@ class Loop:
         for line in iter(self.lines.readline, ""):
             try:
                 self.say(**self.answer(json.loads(line)))
-            except Exception as error:  # a peer may raise anything; the host decides what that means
+            except Exception as error:  # noqa: BLE001 - a peer may raise anything; the host decides what that means
                 self.say(error=f"{type(error).__name__}: {error}", trace=traceback.format_exc()[-2000:])
 
 
@@ -117,7 +129,7 @@ def main():
     """Keep the pipe for answers alone: what a peer prints goes to standard error."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    lines = open(0, encoding="utf-8")
+    lines = os.fdopen(0, encoding="utf-8")
     path, folder, variant = sys.argv[1], sys.argv[2], (sys.argv[3:] or [""])[0]
     driver = load(path)
     sys.addaudithook(stay_offline)

@@ -38,9 +38,9 @@ class Peer:
         return DRIVERS / self.driver
 
 
-def _peer(name: str, pin: str, setting: str, *, driver: str = "", variant: str = "", more: tuple[str, ...] = ()) -> Peer:
+def _peer(name: str, pin: str, setting: str, *, driver: str = "", variant: str = "") -> Peer:
     file = driver or f"{name.replace('-', '_')}.py"
-    return Peer(name=name, driver=file, setting=setting, requirements=(pin, *more), variant=variant)
+    return Peer(name=name, driver=file, setting=setting, requirements=(pin,), variant=variant)
 
 
 PEERS: Final[tuple[Peer, ...]] = (
@@ -85,7 +85,7 @@ PEERS: Final[tuple[Peer, ...]] = (
     _peer(
         "memorant",
         "memorant==1.0.0rc3",
-        "operator the user, verified, untrusted; searched from `verified` up; the user's word corrects the claim",
+        "its guide's trust policy; operator the user, verified, untrusted; searched from `verified` up",
     ),
     _peer(
         "typedmem",
@@ -110,11 +110,12 @@ PEERS: Final[tuple[Peer, ...]] = (
     _peer("memgar", "memgar==1.4.0", "`MemoryGuard`; in front of a keyed store, given the ideal key"),
     _peer("bastionmemory", "bastionmemory==0.2.0", "`review` holds a message; in front of a keyed store, ideal key"),
     _peer("acrf-memory-guard", "acrf-memory-guard==0.1.0", "signed entries in a keyed store, given the ideal key"),
-    Peer(name="keyed-store", driver="keyed_store.py", setting="a dictionary, given the ideal key: the naive base line"),
+    Peer(name="user-only", driver="user_only.py", setting="a dictionary that refuses all but the user: a base line"),
+    Peer(name="keyed-store", driver="keyed_store.py", setting="a dictionary, given the ideal key: a base line"),
     _peer(
         "vector-store",
         "numpy==2.2.6",
-        "texts and vectors of the sentence model that Thymus uses, the nearest eight: the other naive base line",
+        "texts and vectors of the sentence model that Thymus uses, the nearest eight: a base line",
     ),
 )
 

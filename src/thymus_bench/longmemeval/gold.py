@@ -12,11 +12,11 @@ from typing import Final
 
 from thymus_bench.markers import first_held, pieces
 
-_SMALL: Final = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SMALL: Final = tuple(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "  # noqa: SIM905
+    "eighteen nineteen".split()
+)
+_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 NUMBER_WORDS: Final = {
     number: _SMALL[number]
     if number < 20
@@ -61,9 +61,7 @@ def _spelt(text: str) -> Iterator[str]:
     digits = re.sub(
         r"[a-z]+(?:-[a-z]+)?", lambda found: words.get(found[0].lower(), found[0]), text, flags=re.IGNORECASE
     )
-    spelt = re.sub(
-        r"(?<![\w.,$:/-])\d{1,2}(?![\w.,:/%-])", lambda found: NUMBER_WORDS[int(found[0])], text
-    )
+    spelt = re.sub(r"(?<![\w.,$:/-])\d{1,2}(?![\w.,:/%-])", lambda found: NUMBER_WORDS[int(found[0])], text)
     yield from (one for one in (digits, spelt) if one != text)
 
 

@@ -1,8 +1,8 @@
 """LongMemEval's questions and their evidence, read from files that a user has; and which 120 are asked.
 
-Wu et al. 2025, *LongMemEval: Benchmarking Chat Assistants on Long-Term Interactive Memory* (ICLR). Read are the official
-``longmemeval_oracle.json`` and ``longmemeval_s.json``, and ``*.jsonl`` of evidence turns alone. Nothing of them is part
-of this project.
+Wu et al. 2025, *LongMemEval: Benchmarking Chat Assistants on Long-Term Interactive Memory* (ICLR). Read are the
+official ``longmemeval_oracle.json`` and ``longmemeval_s.json``, and ``*.jsonl`` of evidence turns alone. Nothing of
+them is part of this project.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class LongMemEvalError(ThymusError):
 class Evidence:
     """One turn of a conversation that a question's answer rests on.
 
-    :param at: when it was said, UTC; ``None`` where the file does not say.
+    :param at: when it was said, UTC.
     """
 
     text: str
     role: str
-    at: datetime | None
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +46,14 @@ class Question:
     """A question, its gold answer and the turns that hold it.
 
     :param kind: LongMemEval's ``question_type``.
+    :param asked_on: its ``question_date`` as the file writes it, for a model that answers; may be empty.
     """
 
     id: str
     kind: str
     question: str
     answer: str
+    asked_on: str
     evidence: tuple[Evidence, ...]
 
     @property
@@ -91,7 +93,9 @@ def load(data: Path) -> list[Question]:
     path = _file(data)
     try:
         text = path.read_text(encoding="utf-8")
-        rows = list(map(json.loads, filter(str.strip, text.splitlines()))) if path.suffix == ".jsonl" else json.loads(text)
+        rows = (
+            list(map(json.loads, filter(str.strip, text.splitlines()))) if path.suffix == ".jsonl" else json.loads(text)
+        )
     except (OSError, ValueError) as error:
         raise LongMemEvalError(f"{path.name}: cannot be read ({error}): download LongMemEval again") from None
     if not isinstance(rows, list):
@@ -119,7 +123,8 @@ def _question(row: Any, where: str) -> Question:
             kind=row["question_type"],
             question=row["question"],
             answer=str(row["answer"]),
-            evidence=tuple(sorted(_evidence(row), key=_when)),
+            asked_on=row.get("question_date") or "",
+            evidence=tuple(sorted(_evidence(row), key=lambda turn: turn.at)),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise LongMemEvalError(
@@ -142,13 +147,7 @@ def _sessions(row: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Mapping[st
         yield date, [turn for turn in turns if turn.get("has_answer")]
 
 
-def _when(turn: Evidence) -> datetime:
-    return turn.at or datetime.min.replace(tzinfo=UTC)
-
-
-def _date(text: str | None) -> datetime | None:
+def _date(text: str) -> datetime:
     """``2023/04/10 (Mon) 14:47``, read as UTC."""
-    if text is None:
-        return None
     day, *_, time = text.split()
     return datetime.strptime(f"{day} {time}", _DATE).replace(tzinfo=UTC)

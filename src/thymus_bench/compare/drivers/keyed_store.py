@@ -1,4 +1,5 @@
 # mypy: ignore-errors
+# ruff: noqa: ARG002, D102
 """The naive base line of agents with structured memory: a dictionary."""
 
 

@@ -1,4 +1,5 @@
 # mypy: ignore-errors
+# ruff: noqa: ARG002, D102
 """Mem0 without a language model: ``infer=False``, its local vector store, the host's sentence model."""
 
 from importlib.metadata import version
@@ -14,7 +15,7 @@ class _Embedder:
         self.embed_texts = embed
 
     def embed(self, text, memory_action=None):
-        return self.embed_texts([text])[0]
+        return self.embed_texts([text], "query" if memory_action == "search" else "passage")[0]
 
     def embed_batch(self, texts, memory_action=None):
         return self.embed_texts(list(texts))
@@ -28,12 +29,14 @@ class Memory:
     def __init__(self, folder, embed, variant):
         place = {"path": str(Path(folder) / "qdrant"), "embedding_model_dims": _DIMENSIONS, "on_disk": True}
         dummy = {"provider": "openai", "config": {"api_key": "none"}}
-        self.memory = Mem0.from_config({
-            "vector_store": {"provider": "qdrant", "config": place},
-            "embedder": dummy,
-            "llm": dummy,
-            "history_db_path": str(Path(folder) / "history.db"),
-        })
+        self.memory = Mem0.from_config(
+            {
+                "vector_store": {"provider": "qdrant", "config": place},
+                "embedder": dummy,
+                "llm": dummy,
+                "history_db_path": str(Path(folder) / "history.db"),
+            }
+        )
         self.memory.embedding_model = _Embedder(embed)
 
     def version(self):

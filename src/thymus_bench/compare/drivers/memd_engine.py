@@ -1,4 +1,5 @@
 # mypy: ignore-errors
+# ruff: noqa: ARG002, D102
 """memd: facts on entity keys; a new fact on a key replaces the old one, and low trust is fenced."""
 
 from importlib.metadata import version

@@ -1,4 +1,5 @@
 # mypy: ignore-errors
+# ruff: noqa: ARG002, D102
 """Memgar's ``MemoryGuard`` in front of a keyed store."""
 
 from importlib.metadata import version

@@ -1,4 +1,5 @@
 # mypy: ignore-errors
+# ruff: noqa: ARG002, D102
 """MemGuard (memguard-riffnel), ``balanced`` as it recommends, files below the folder."""
 
 from importlib.metadata import version
@@ -27,9 +28,7 @@ class Memory:
     def remember(self, message):
         outside = "tool_output" if message["verified"] else "external_content"
         source_type = "user_input" if message["kind"] == "user" else outside
-        result = self.guard.write(
-            message["key"], message["text"], source_type=source_type, source_id=message["sender"]
-        )
+        result = self.guard.write(message["key"], message["text"], source_type=source_type, source_id=message["sender"])
         return {"outcome": _OUTCOMES[result.decision.value], "flags": list(result.reasons or [])}
 
     def recall(self, question):

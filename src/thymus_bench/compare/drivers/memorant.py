@@ -1,10 +1,15 @@
 # mypy: ignore-errors
+# ruff: noqa: ARG002, D102
 """Memorant: claims with trust tiers; the user's word on a known fact corrects the claim, as its guide has it."""
 
 from importlib.metadata import version
 from pathlib import Path
 
-from memorant import MemorantStore
+from memorant import MemorantStore, StoreConfig, TrustPolicy
+
+_POLICY = TrustPolicy(
+    rules=[{"source_type": "manual", "tier": "verified"}, {"source_type": "correction", "tier": "operator"}]
+)
 
 
 class Memory:
@@ -13,7 +18,7 @@ class Memory:
     name, keyed, tells = "memorant", True, "a search of lower tiers"
 
     def __init__(self, folder, embed, variant):
-        self.store = MemorantStore(str(Path(folder) / "memorant.db"))
+        self.store = MemorantStore(str(Path(folder) / "memorant.db"), StoreConfig(trust_policy=_POLICY))
         self.store.init()
         self.of_key = {}
 

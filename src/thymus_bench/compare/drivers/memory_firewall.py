@@ -1,4 +1,5 @@
 # mypy: ignore-errors
+# ruff: noqa: ARG002, D102
 """AI Memory Firewall: claims labelled verified, reported or guessed by what the host attests."""
 
 from importlib.metadata import version
@@ -23,7 +24,11 @@ class Memory:
         written = self.store.remember(
             message["text"],
             source_reference=message["sender"],
-            source_type="human_confirmed" if of_user else "direct_evidence" if message["verified"] else "external_signal",
+            source_type="human_confirmed"
+            if of_user
+            else "direct_evidence"
+            if message["verified"]
+            else "external_signal",
             first_party_confirmation=of_user,
             content_attested=of_user or message["verified"],
             retrieved_at=None,

@@ -1,9 +1,10 @@
 # mypy: ignore-errors
+# ruff: noqa: ARG002, D102
 """Memward over its own store: provenance by kind of source, a trust gate at retrieval."""
 
 from importlib.metadata import version
 
-from memward import Memward, SourceType
+from memward import Memward, SourceType, TrustTier
 from memward.adapters import InMemoryStore
 
 
@@ -34,5 +35,6 @@ class Memory:
         }
 
     def read(self, key):
-        kept = [one for one in self.memory.store.all() if one.metadata["key"] == key and not one.quarantined]
-        return "\n".join(one.content for one in kept)
+        floor = TrustTier.VERIFIED if self.privileged else TrustTier.UNVERIFIED
+        of_key = [one for one in self.memory.store.all() if one.metadata["key"] == key]
+        return "\n".join(one.content for one in of_key if one.provenance.trust >= floor)

@@ -1,5 +1,6 @@
 # mypy: ignore-errors
-"""memware's belief ledger, given the triple that an ideal extraction would give, and the most it can know of a source."""
+# ruff: noqa: ARG002, D102
+"""memware's belief ledger, given the triple that an ideal extraction would give and how far each source is trusted."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -47,7 +48,7 @@ class Memory:
 
     def read(self, key):
         rows = current(self.store, key)
-        return "\n".join(str(row["value"]) for row in rows)
+        return "\n".join(row["value"] for row in rows if not instruction_shaped("", "", row["value"]))
 
     def close(self):
         self.store.close()

@@ -1,4 +1,5 @@
 # mypy: ignore-errors
+# ruff: noqa: ARG002, D102
 """Mnemosyne: a gateway with trust tiers by provenance, detectors and signed records."""
 
 from importlib.metadata import version

@@ -1,4 +1,5 @@
 # mypy: ignore-errors
+# ruff: noqa: ARG002, D102
 """Thymus as it comes, with its default gate."""
 
 from thymus import MemoryGuard, __version__
@@ -20,7 +21,7 @@ class Memory:
 
     def remember(self, message):
         written = self.guard.remember(**_arguments(message))
-        self.of_key.setdefault(message["key"], []).append((message["text"], [one.id for one in written.memories]))
+        self.of_key.setdefault(message["key"], []).extend(one.id for one in written.memories)
         outcome = _OUTCOMES.get(written.effect.value, "stored")
         return {"outcome": outcome, "flags": [*written.hazards, *written.reasons]}
 
@@ -33,13 +34,9 @@ class Memory:
         list(self.guard.remember_many(self.guard.message(**_arguments(one)) for one in messages))
 
     def read(self, key):
-        """What of a key's messages is active: the message itself where nothing of it is held back."""
+        """The claims of a key's messages that a model may be given, in their order and as they are kept."""
         active = {memory.id: memory.text for memory in self.guard.memories()}
-        found = []
-        for text, ids in self.of_key.get(key, []):
-            kept = [active[one] for one in ids if one in active]
-            found += [text] if ids and len(kept) == len(ids) else kept
-        return "\n".join(found)
+        return " ".join(active[one] for one in self.of_key.get(key, []) if one in active)
 
     def close(self):
         self.guard.close()

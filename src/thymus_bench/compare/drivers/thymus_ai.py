@@ -1,10 +1,12 @@
 # mypy: ignore-errors
+# ruff: noqa: ARG002, D102
 """thymus-ai (no relation to this project), over its own generic store."""
 
 from importlib.metadata import version
 
-from thymus import wrap
 from thymus.adapters import DictStore, GenericAdapter
+
+from thymus import wrap
 
 
 class Memory:

@@ -1,9 +1,10 @@
 # mypy: ignore-errors
+# ruff: noqa: ARG002, D102
 """TypedMem: one value a key; a weaker source that disagrees opens a conflict."""
 
 from importlib.metadata import version
 
-from typedmem import AgentMemory, Source
+from typedmem import AgentMemory
 from typedmem.state import StateConflict
 
 

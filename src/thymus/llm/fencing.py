@@ -19,7 +19,9 @@ ABOUT_FENCES: Final = (
 )
 """What the instructions of every prompt with a fence in it should say."""
 
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_CONTROL: Final = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
+)
 _FENCED: Final = re.compile(r"<([a-z]+)-([0-9a-f]{12})(?: [^<>]*)?>\n(.*?)\n</\1-\2>", re.DOTALL)
 _NAME: Final = re.compile(r"[a-z]+")
 
