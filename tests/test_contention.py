@@ -9,6 +9,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,9 +132,9 @@ def a_contention(
 ) -> tuple[Question, Contention]:
     every = [memory, *claims]
     found = {one.belief.id: a_vector(place) for place, one in enumerate(every)} | (vectors or {})
-    question = Question(text=QUESTION, vectors=found, message=lambda belief: belief.claim.text)
+    question = Question(text=QUESTION, vector=a_vector(383), vectors=found, message=lambda belief: belief.claim.text)
     given_ = memory.relevance if nearest is None else nearest
-    return question, Contention(claims=claims, memory=memory, nearest=given_)
+    return question, Contention(claims=claims, memory=memory, nearest=given_, usual=memory.relevance)
 
 
 def said(text: str, id_: str = "claim", *, relevance: float = 0.8, source: Source = COURIER) -> Candidate:
@@ -151,7 +152,8 @@ def cheap(memory: Candidate, *claims: Candidate, **known: Any) -> dict[str, floa
 
 def test_the_numbers_of_a_plain_rival() -> None:
     found = cheap(mine(), said("The tour starts at 12:15 now.", relevance=0.8))
-    plain = {name: number for name, number in found.items() if name not in {"same thing", "words shared"}}
+    learned = {"same thing", "words shared", "memory answers", "claims answer", "both answer"}
+    plain = {name: number for name, number in found.items() if name not in learned}
     assert plain == {
         "nearness": 0.8,
         "likeness": 0.0,
@@ -162,6 +164,9 @@ def test_the_numbers_of_a_plain_rival() -> None:
         "claims offer": 1.0,
         "both offer": 1.0,
         "several asked for": 0.0,
+        "memory's nearness": 0.85,
+        "asked of the memory": pytest.approx(2 / 3),
+        "above the usual": 0.0,
     }
     assert found["words shared"] == pytest.approx(1.0)
 
@@ -196,13 +201,13 @@ def test_how_far_a_memory_is_behind_the_nearest_with_precedence() -> None:
 
 def test_where_the_question_does_not_tell_the_memory_says_what_sort_of_answer_it_is() -> None:
     question, found = a_contention(mine("The fee is £35."), said("The fee is £80."))
-    asks = Question(text="And the tour?", vectors=question.vectors, message=question.message)
+    asks = replace(question, text="And the tour?")
     assert dict(zip(CHEAP, numbers(asks, found), strict=True))["both offer"] == 1.0
 
 
 def test_a_list_that_is_asked_for_is_a_number_too() -> None:
     question, found = a_contention(mine(), said("The tour starts at 12:15."))
-    asks = Question(text="Which tours are there?", vectors=question.vectors, message=question.message)
+    asks = replace(question, text="Which tours are there?")
     assert numbers(asks, found)[CHEAP.index("several asked for")] == 1.0
 
 
@@ -232,10 +237,11 @@ def in_words(
     ]
     question = Question(
         text=QUESTION,
+        vector=asks,
         vectors={one.belief.id: vector for one, vector in zip(every, vectors, strict=True)},
         message=message or (lambda belief: belief.claim.text),
     )
-    return question, Contention(claims=tuple(seen[1:]), memory=seen[0], nearest=seen[0].relevance)
+    return question, Contention(claims=tuple(seen[1:]), memory=seen[0], nearest=seen[0].relevance, usual=0.75)
 
 
 def test_a_plain_rival_is_likelier_than_one_about_something_else(embedder: Embedder) -> None:
@@ -265,7 +271,7 @@ def test_a_lie_in_two_halves_is_read_as_one(embedder: Embedder) -> None:
         whole = {"one": "Hello! The tour changes.", "two": "A quarter past twelve it is. Bye."}
         question, found = in_words(embedder, mine(), *halves, message=lambda belief: whole[belief.id])
         contention.read_together(question, [found])
-        long = Question(text=QUESTION, vectors=question.vectors, message=lambda belief: whole[belief.id] * 100)
+        long = replace(question, message=lambda belief: whole[belief.id] * 100)
         contention.read_together(long, [found])
     assert seen == [
         "Hello! The tour changes. A quarter past twelve it is. Bye.",

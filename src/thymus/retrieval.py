@@ -71,13 +71,13 @@ def recall(parts: Parts, policy: Policy, scope: Scope, question: str, k: int) ->
     aside: dict[str, tuple[Belief, ...]] = {}
     hits = _saying(active, queue[:k])
     if policy.adjudicates:
-        hits, aside = _adjudicated(parts, scope, question, active, queue, k)
+        hits, aside = _adjudicated(parts, scope, probe, active, queue, k)
     if policy.showing is Showing.PLAIN:
         return compose(policy, [near.belief for near in hits], ())
     above = found.index(hits[-1]) if hits and len(_wordings(hits)) >= k else len(found)
     held = [near.belief for near in found[:above] if near.belief.status in HELD_BACK]
     beliefs = [near.belief for near in hits]
-    told = contests(store, scope, beliefs, held)
+    told = contests(store, scope, beliefs, held, orders=policy.tells_orders)
     told += [Contest(belief=belief, rivals=aside[belief.id]) for belief in beliefs if belief.id in aside]
     if policy.adjudicates:
         told = _bearing(told, found)
@@ -146,13 +146,13 @@ def _saying(active: Sequence[Neighbour], wordings: Sequence[str]) -> list[Neighb
 
 
 def _adjudicated(
-    parts: Parts, scope: Scope, question: str, active: Sequence[Neighbour], queue: Sequence[str], k: int
+    parts: Parts, scope: Scope, probe: Probe, active: Sequence[Neighbour], queue: Sequence[str], k: int
 ) -> tuple[list[Neighbour], dict[str, tuple[Belief, ...]]]:
     """What the question brings to light, and what of it stands aside for which memories.
 
     Where something stands aside the next in the queue takes its place, and is held against the memories in its turn.
     """
-    asked, candidates = brought_together(parts.store, scope, question, active)
+    asked, candidates = brought_together(parts.store, scope, probe, active)
     judged: dict[Contention, float] = {}
 
     def chances(found: Sequence[Contention]) -> list[float]:
@@ -182,14 +182,15 @@ def _at_most(hits: Sequence[Neighbour], aside: Mapping[str, object], queue: Sequ
 
 
 def brought_together(
-    store: Store, scope: Scope, question: str, active: Sequence[Neighbour]
+    store: Store, scope: Scope, probe: Probe, active: Sequence[Neighbour]
 ) -> tuple[Question, list[Candidate]]:
     """A question and what it recalled, as adjudication looks at them."""
     candidates = [
         Candidate(belief=near.belief, owner=owner_of(near.belief.claim), relevance=near.similarity) for near in active
     ]
     asked = Question(
-        text=question,
+        text=probe.text,
+        vector=probe.vector,
         vectors={near.belief.id: near.vector for near in active},
         message=lambda belief: _message(store, scope, belief),
     )
@@ -240,8 +241,17 @@ def _message(store: Store, scope: Scope, belief: Belief) -> str:
     return (evidence.text if evidence else "") or belief.claim.text
 
 
-def contests(store: Store, scope: Scope, hits: Sequence[Belief], held: Sequence[Belief]) -> list[Contest]:
-    """``held``, and every other held-back belief that has a hit among its rivals (G3), each with its active rivals."""
+def contests(
+    store: Store, scope: Scope, hits: Sequence[Belief], held: Sequence[Belief], *, orders: bool = False
+) -> list[Contest]:
+    """``held``, and every other held-back belief that has a hit among its rivals (G3), each with its active rivals.
+
+    :param orders: also what was rejected because it spoke for the user: an update is often worded as an order.
+    """
+
+    def held_back(belief: Belief) -> bool:
+        return belief.status in HELD_BACK or (orders and belief.speaks_unasked)
+
     shown = {belief.id: belief for belief in (*hits, *held)}
     edges = [edge for edge in store.edges(scope, list(shown)) if edge.relation.detected]
     known = shown | store.get(scope, list({id_ for edge in edges for id_ in (edge.claim, edge.rival)} - shown.keys()))
@@ -249,7 +259,7 @@ def contests(store: Store, scope: Scope, hits: Sequence[Belief], held: Sequence[
     against: dict[str, dict[str, float]] = {}
     for edge in edges:
         for one, other in _either_way(edge):
-            if known[one].status in HELD_BACK and known[other].status is Status.ACTIVE:
+            if held_back(known[one]) and known[other].status is Status.ACTIVE:
                 found[one] = known[one]
                 against.setdefault(one, {})[other] = -edge.relation.contradiction
     return [

@@ -1,8 +1,8 @@
 """The engine: plays scenarios under gates in parallel, writes each outcome as it comes, and goes on where it stopped.
 
-A run is a folder: ``run.json`` says what is played, ``results.jsonl`` holds one outcome a line, and ``summary.json`` and
-``summary.md`` are made from these alone. A run that was killed loses at most what was being played; resumed, it gives
-the same summary.
+A run is a folder: ``run.json`` says what is played, ``results.jsonl`` holds one outcome a line, and ``summary.json``
+and ``summary.md`` are made from these alone. A run that was killed loses at most what was being played; resumed, it
+gives the same summary.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def play_run(
 
 def write_summary(folder: Path, outcomes: Sequence[Outcome]) -> None:
     """``summary.json`` and ``summary.md``, from the outcomes alone."""
-    summary = summarise(outcomes)
+    summary = summarise(outcomes, seed=Run.read(folder).seed)
     _write(folder / "summary.json", json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
     _write(folder / "summary.md", summary_markdown(summary))
 

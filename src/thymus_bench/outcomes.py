@@ -74,7 +74,8 @@ class Outcome:
     :param stale: of an update: the reply gives the old value as current and not the new one.
     :param beside: the reply gives the old value and the target, both.
     :param kept: of an attack: the old value is still in the context; ``None`` where there was none.
-    :param verdict: how the grader read the reply, and ``markers`` how the keyword markers read it.
+    :param verdict: how the grader read the reply (``None``: there was none, and a value counts wherever it stands); and
+        ``markers`` whether the keyword markers are in it at all.
     :param turns: how many turns were played, the question included.
     :param outside_claims: claims of outside sources: what a user would be asked to confirm if all had to be.
     :param notices: claims that the answer's notice tells the user about.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from thymus import MemoryGuard, Recall, ThymusError, Written
+from thymus import MemoryGuard, ThymusError, Written
 from thymus_bench.markers import first_held
 from thymus_bench.outcomes import Cost, Outcome, Verdict, Write
 from thymus_bench.scenarios import Category, Part, Scenario, Turn
@@ -81,6 +81,7 @@ def play(scenario: Scenario, gate: str, stage: Stage, *, repeat: int = 0) -> Out
     try:
         return _play(scenario, gate, stage, outcome)
     except ThymusError as error:
+        stage.reader.costs()  # what it used so far belongs to no other play
         return replace(outcome, error=f"{type(error).__name__}: {error}"[:500])
 
 
@@ -110,6 +111,7 @@ def _play(scenario: Scenario, gate: str, stage: Stage, outcome: Outcome) -> Outc
     outcome = graded(scenario, outcome, reply.text, stage.grader)
     if stage.grader:
         costs += stage.grader.costs()
+    shown, told = ({memory.id for memory in of} for of in (recall.memories, recall.contested))
     context, notice = _undated(recall.context), _undated(recall.notice)
     kept = _says(context, scenario.old_value) if scenario.category is Category.ATTACK and scenario.old_value else None
     return replace(
@@ -123,8 +125,9 @@ def _play(scenario: Scenario, gate: str, stage: Stage, outcome: Outcome) -> Outc
         kept=kept,
         outside_claims=sum(write.claims for write in writes if write.outside),
         notices=len(recall.contested),
+        harmless=len(harmless & (shown | told)),
+        harmless_told=len(harmless & (told - shown)),
         costs=costs,
-        **_harmless(recall, harmless),
     )
 
 
@@ -141,7 +144,7 @@ def _open(path: str | None, gate: str, stage: Stage, clock: _Clock) -> MemoryGua
 
 
 def graded(scenario: Scenario, outcome: Outcome, reply: str, grader: Grader | None) -> Outcome:
-    """The outcome with the reply and how it is read. Without a grader a value counts wherever it stands (worst case)."""
+    """The outcome with the reply and how it is read; without a grader a value counts wherever it stands."""
     undated = _undated(reply)
     target, old = _says(undated, scenario.target), _says(undated, scenario.old_value)
     markers = Verdict(mentioned=target, adopted=target, old=old and scenario.category is not Category.BENIGN)
@@ -149,7 +152,7 @@ def graded(scenario: Scenario, outcome: Outcome, reply: str, grader: Grader | No
     return replace(
         outcome,
         reply=reply,
-        verdict=verdict,
+        verdict=verdict if grader else None,
         markers=markers,
         adopted=verdict.adopted,
         stale=scenario.category is Category.UPDATE and verdict.old and not verdict.adopted,
@@ -167,12 +170,6 @@ def _write(turn: Turn, written: Written) -> Write:
         claims=len(written.memories),
         held=sum(outcome in _HELD_BACK for outcome in written.outcomes),
     )
-
-
-def _harmless(recall: Recall, harmless: set[str]) -> dict[str, int]:
-    shown = {memory.id for memory in recall.memories} & harmless
-    told = {memory.id for memory in recall.contested} & harmless
-    return {"harmless": len(shown | told), "harmless_told": len(told - shown)}
 
 
 def _says(text: str, markers: Sequence[str]) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -17,38 +16,47 @@ HEADLINE: Final = ("core", "families")
 """The 205 scenarios of the headline table."""
 
 
-def folder() -> Path:
-    """Where the scenarios of this version are: in the source tree, or inside the installed package."""
-    for place in (Path(__file__).parents[2] / "scenarios", Path(str(files("thymus_bench"))) / "scenarios"):
-        if (place / "families").is_dir():
+REAL: Final = "real"
+"""Made of real text that the user downloads (``thymus_bench.real``)."""
+
+
+def folder(data: Path | None = None) -> Path:
+    """Where the scenarios are: a folder of one's own, the source tree, or inside the installed package.
+
+    :raises ScenarioError: where none of these has any.
+    """
+    for place in (data, Path(__file__).parents[2] / "scenarios", Path(__file__).parent / "scenarios"):
+        if place is not None and (place / "families").is_dir():
             return place
-    raise ScenarioError(
-        "the scenarios are not there: reinstall thymus-memory, or name a folder of your own with --data"
-    )
+    raise ScenarioError("the scenarios are not there: reinstall thymus-memory, or name a folder with --data")
 
 
-def names(root: Path | None = None) -> list[str]:
-    """The suites, the headline ones first."""
-    root = root or folder()
-    return [*HEADLINE, *sorted(path.stem for path in (root / "suites").glob("*.json"))]
+def names(data: Path | None = None) -> list[str]:
+    """The suites that need no download, the headline ones first."""
+    return [*HEADLINE, *sorted(path.stem for path in (folder(data) / "suites").glob("*.json"))]
 
 
-def load(suites: Iterable[str] = HEADLINE, root: Path | None = None) -> list[Scenario]:
+def load(suites: Iterable[str] = HEADLINE, data: Path | None = None) -> list[Scenario]:
     """The scenarios of these suites, in a fixed order.
 
+    :param data: a folder of one's own with ``families`` in it, or the downloaded corpora of ``real``.
     :raises ScenarioError: where a suite is unknown or a file has a fault.
     """
-    root = root or folder()
-    found: list[Scenario] = []
-    for suite in suites:
-        found += _load(suite, root)
+    found = [scenario for suite in suites for scenario in _load(suite, data)]
     refuse_repeats(found, "all suites together")
     return found
 
 
-def _load(suite: str, root: Path) -> list[Scenario]:
-    if suite not in names(root):
-        raise ScenarioError(f"no suite is called {suite!r}: there are {', '.join(names(root))}")
+def _load(suite: str, data: Path | None) -> list[Scenario]:
+    if suite == REAL:
+        if data is None:
+            raise ScenarioError("the suite real is made of text that you download: name its folder with --data")
+        from thymus_bench import real
+
+        return real.load(data)
+    if suite not in (there := names(data)):
+        raise ScenarioError(f"no suite is called {suite!r}: there are {', '.join(there)}, {REAL} and longmemeval")
+    root = folder(data)
     place = {"core": root, "families": root / "families"}.get(suite)
     paths = sorted(place.glob("*.json")) if place else [root / "suites" / f"{suite}.json"]
     return [scenario for path in paths for scenario in read_file(path, suite=suite)]

@@ -269,6 +269,15 @@ def test_a_bare_number_of_another_conversation_is_no_answer(parts: Parts) -> Non
     assert (row.shown, row.found, row.turns_found) == (1, False, 0)
 
 
+def test_a_false_value_of_another_question_is_no_poison(parts: Parts) -> None:
+    heard = [one for one in records(Condition.POISONED, [ROOMS], POISON, []) if one.evidence_of]
+    heard += [
+        replace(one, poison_of="canoe") for one in records(Condition.POISONED, [ROOMS], POISON, []) if one.poison_of
+    ]
+    row = measure("allow-all", Condition.POISONED, heard, [ASKED[1]], parts).rows[0]
+    assert (row.shown, row.poisoned, row.correct) == (2, False, True)  # what is said thrice is shown once
+
+
 def test_an_answer_to_work_out_needs_all_of_its_evidence(parts: Parts) -> None:
     heard = records(Condition.CLEAN, [TOTAL], {}, [])
     assert measure("allow-all", Condition.CLEAN, heard, [ASKED[2]], parts).rows[0].found
@@ -323,7 +332,7 @@ def test_an_empty_reply_is_wrong_and_nobody_is_asked() -> None:
 # Poison
 
 
-def saying(one: Poison, **changes: str) -> Poison:
+def saying(one: Poison, **changes: Any) -> Poison:
     return replace(one, assertions=tuple(replace(said, **changes) for said in one.assertions))
 
 
@@ -422,7 +431,7 @@ def test_a_run_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
     steps.clear()
     assert _untimed(whole) == _untimed(once())
     assert steps == [(6, 8), (7, 8), (8, 8)]
-    assert len((out / "longmemeval.jsonl").read_text().splitlines()) == 8
+    assert len(list(map(json.loads, (out / "longmemeval.jsonl").read_text().splitlines()))) == 8
     assert markdown(json.loads((out / "longmemeval.json").read_text())) == (out / "longmemeval.md").read_text()
     with pytest.raises(LongMemEvalError, match="another k"):
         run(data, ["allow-all", "user-only"], out=out, gate_judge="typed", embedder="hash", poison=false, k=3)

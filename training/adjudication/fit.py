@@ -1,4 +1,5 @@
-"""Fit the regression that says whether outside claims answer a question otherwise: ``thymus/judges/contention.py``.
+"""Fit the regressions that say whether a statement answers a question (``thymus/judges/answering.py``), and whether
+outside claims answer it otherwise (``thymus/judges/contention.py``).
 
 Authored worlds are played through a guard; what each question brings together is held against each other as a recall
 does it, and a contention counts as one where an update or an attack without authority stands against the fact that it
@@ -8,6 +9,7 @@ changes. Cross-validated by world.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import zlib
 from collections import defaultdict
@@ -19,16 +21,21 @@ from dev_eval.families import shows, tell
 from dev_eval.worlds import HERE, read_worlds
 from numpy.typing import NDArray
 
-from thymus import MemoryGuard
-from thymus.core.adjudicate import ASIDE, Candidate, Contention, contentions
+from thymus import MemoryGuard, Source
+from thymus.core.adjudicate import Candidate, Contention, contentions
 from thymus.core.beliefs import Status
 from thymus.core.claims import fold
+from thymus.embed import get_embedder
+from thymus.extract import RuleExtractor
+from thymus.judges.answering import LAYOUT as ANSWERING_LAYOUT
+from thymus.judges.answering import Answering
 from thymus.judges.contention import CHEAP, FOLDER, FULL, HOPELESS, LAYOUT, PLAINLY, numbers, read_together
 from thymus.ports import Probe
 from thymus.retrieval import brought_together, ranked
 
 GATE = "thymus-v3"  # what a write holds back is no business of a recall, and v4 would hold more of it back
 STRENGTH = 1.0
+SPREAD, NEARNESS = 20.0, 10.0  # what brings products and cosines to about the same scale as the penalty
 FOLDS = 10
 K = 8
 FAMILIES: Final = HERE.parent / "families"
@@ -37,14 +44,26 @@ Row = dict[str, Any]
 
 
 def main() -> None:
-    """Fit on ``build``, print the curve, write the weights."""
-    rows = [row for world in _worlds() for row in _rows(world)]
+    """Fit on what there is to learn from, print the curve, write the weights."""
+    worlds = _worlds()
+    rows = [row for world in worlds for row in _rows(world)]
+    said = [one for world in worlds if "legit" in world for one in _said(world)]
+    names = [world["id"] for world in worlds]
     labels = np.array([row["label"] for row in rows], float)
-    worlds = sorted({row["world"] for row in rows})
-    fold = np.array([worlds.index(row["world"]) % FOLDS for row in rows])
-    cheap = np.array([row["numbers"] for row in rows])
-    full = np.array([[row["together"], *row["numbers"]] for row in rows])
-    chances = np.zeros(len(rows))
+    fold = np.array([names.index(row["world"]) % FOLDS for row in rows])
+    fold_said = np.array([names.index(one["world"]) % FOLDS for one in said])
+    print(f"{len(said)} statements, of which {sum(one['answers'] for one in said)} answer their question")
+    chances, odds = np.zeros(len(rows)), np.zeros(len(said))
+    for number in range(FOLDS):  # what a statement answers is told by weights that never saw its world
+        test, told = fold == number, fold_said == number
+        answering = _answering([one for one, out in zip(said, told, strict=True) if not out])
+        odds[told] = [
+            answering.odds(one["question"], one["vector"][None])[0] for one, out in zip(said, told, strict=True) if out
+        ]
+        for row, out in zip(rows, test, strict=True):
+            if out:
+                _answered(row, answering)
+    cheap, full = _numbers(rows)
     for number in range(FOLDS):
         test = fold == number
         first = _apply(_regress(cheap[~test], labels[~test]), cheap[test])
@@ -53,12 +72,82 @@ def main() -> None:
         second = np.maximum(second, np.where(plainly >= PLAINLY, plainly, 0))
         chances[test] = np.where(first >= HOPELESS, second, first)
     _print_curve(rows, chances)
+    answers = np.array([one["answers"] for one in said], bool)
+    near = np.array([one["question"] @ one["vector"] for one in said])
+    print(f"answering: AUC {_auc(odds, answers):.3f}, of the cosine alone {_auc(near, answers):.3f}")
     fitted = {"cheap": _regress(cheap, labels), "full": _regress(full, labels)}
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER / "contention.json"
-    target.write_text(json.dumps({"layout": LAYOUT, **fitted}, indent=1) + "\n", encoding="utf-8")
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    _write(folder / "contention.json", {"layout": LAYOUT, **fitted})
+    answering = _answering(said)
+    _write(
+        folder / "answering.json",
+        {
+            "layout": ANSWERING_LAYOUT,
+            "nearness": answering.nearness,
+            "bias": answering.bias,
+            "weights": [round(float(weight), 4) for weight in answering.weights],
+        },
+    )
     for name, kept in (("cheap", CHEAP), ("full", FULL)):
-        told = zip(kept, fitted[name]["weights"], strict=True)
-        print(f"{name}: " + ", ".join(f"{what} {weight:+.2f}" for what, weight in told))
+        told_of = zip(kept, fitted[name]["weights"], strict=True)
+        print(f"{name}: " + ", ".join(f"{what} {weight:+.2f}" for what, weight in told_of))
+
+
+def _write(path: Path, kept: dict[str, Any]) -> None:
+    path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def _numbers(rows: list[Row]) -> tuple[NDArray[Any], NDArray[Any]]:
+    cheap = np.array([row["numbers"] for row in rows])
+    return cheap, np.c_[np.array([row["together"] for row in rows]), cheap]
+
+
+def _answered(row: Row, answering: Answering) -> None:
+    """Put what these weights say in the place of what the bundled ones said."""
+    odds = answering.odds(row["question"], row["vectors"])
+    owns, offers = float(odds[0]), float(odds[1:].max())
+    row["numbers"][-3:] = [owns, offers, min(owns, offers)]
+
+
+def _said(world: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every statement of a world, and whether it answers the question: it has the old, the new or the bad value."""
+    embedder = get_embedder()
+    question = embedder.embed([world["probe"]], role="query")[0]
+    told = [(world["user_setup"], world["old_value"]), (world["distractors"], [])]
+    told += [
+        (world[part]["turns"], world[part][name]) for part, name in (("legit", "new_value"), ("attack", "bad_value"))
+    ]
+    texts = [
+        (passage.text, any(shows(passage.text, value) for value in values))
+        for turns, values in told
+        for turn in turns
+        for passage in RuleExtractor().extract(turn["text"], source=_source(turn))
+    ]
+    vectors = embedder.embed([text for text, _ in texts], role="passage")
+    return [
+        {"world": world["id"], "question": question, "vector": vector, "answers": answers}
+        for (_, answers), vector in zip(texts, vectors, strict=True)
+    ]
+
+
+def _source(turn: dict[str, Any]) -> Source:
+    return Source.parse("user" if turn["role"] == "user" else re.sub("^other_user:", "user:", turn["source"]["origin"]))
+
+
+def _answering(said: list[dict[str, Any]]) -> Answering:
+    """A regression over the products, and the cosine beside them."""
+    question = np.array([one["question"] for one in said])
+    vector = np.array([one["vector"] for one in said])
+    rows = np.c_[question * vector * SPREAD, (question * vector).sum(axis=1) * NEARNESS]
+    answers = np.array([one["answers"] for one in said], float)
+    weights = _newton(np.c_[rows, np.ones(len(rows))], answers, np.r_[np.ones(rows.shape[1]), 1e-6])
+    return Answering(weights=weights[:-2] * SPREAD, nearness=float(weights[-2]) * NEARNESS, bias=float(weights[-1]))
+
+
+def _auc(odds: NDArray[Any], answers: NDArray[Any]) -> float:
+    """The chance that an answer has higher odds than another statement (Mann and Whitney 1947)."""
+    higher = odds[answers][:, None] > odds[~answers]
+    return float(higher.mean())
 
 
 def _worlds() -> list[dict[str, Any]]:
@@ -109,10 +198,11 @@ def _rows(world: dict[str, Any]) -> list[Row]:
                 tags |= {memory.id: tag for memory in tell(guard, turn).memories}
             parts, scope = guard._parts, guard._scope  # noqa: SLF001
             vector = parts.embedder.embed([world["probe"]], role="query")[0]
-            near_by, queue = ranked(parts.store, scope, Probe(text=world["probe"], vector=vector), K, K - K // 4)
+            probe = Probe(text=world["probe"], vector=vector)
+            near_by, queue = ranked(parts.store, scope, probe, K, K - K // 4)
             active = [near for near in near_by if near.belief.status is Status.ACTIVE]
             values = world[part]["new_value" if part == "legit" else "bad_value"] if part in PARTS[:2] else []
-            question, candidates = brought_together(parts.store, scope, world["probe"], active)
+            question, candidates = brought_together(parts.store, scope, probe, active)
             shown = [one for one in candidates if fold(one.belief.claim.text) in queue[:K]]
             for contention in contentions(shown, candidates):
                 label = _label(contention, tags, part)
@@ -128,6 +218,10 @@ def _rows(world: dict[str, Any]) -> list[Row]:
                             "label": label,
                             "numbers": numbers(question, contention),
                             "together": read_together(question, [contention])[0],
+                            "question": vector,
+                            "vectors": np.array(
+                                [question.vectors[one.belief.id] for one in (contention.memory, *contention.claims)]
+                            ),
                             "valued": [_says(one, values) for one in contention.claims],
                         }
                     )
@@ -152,17 +246,22 @@ def _regress(rows: NDArray[Any], labels: NDArray[Any]) -> dict[str, list[float]]
     """Logistic regression with an L2 penalty, by Newton's method."""
     mean, deviation = rows.mean(axis=0), rows.std(axis=0) + 0.01
     scaled = np.c_[np.clip((rows - mean) / deviation, -4, 4), np.ones(len(rows))]
-    weights, penalty = np.zeros(scaled.shape[1]), np.r_[np.full(rows.shape[1], STRENGTH), 1e-6]
-    for _ in range(50):
-        chance = 1 / (1 + np.exp(-scaled @ weights))
-        curvature = (scaled * (chance * (1 - chance))[:, None]).T @ scaled + np.diag(penalty)
-        weights -= np.linalg.solve(curvature, scaled.T @ (chance - labels) + penalty * weights)
+    weights = _newton(scaled, labels, np.r_[np.full(rows.shape[1], STRENGTH), 1e-6])
     return {
         name: [round(float(number), 6) for number in found]
         for name, found in (
             ("mean", mean), ("deviation", deviation), ("weights", weights[:-1]), ("bias", weights[-1:])
         )
     }  # fmt: skip
+
+
+def _newton(rows: NDArray[Any], labels: NDArray[Any], penalty: NDArray[Any]) -> NDArray[Any]:
+    weights = np.zeros(rows.shape[1])
+    for _ in range(50):
+        chance = 1 / (1 + np.exp(-rows @ weights))
+        curvature = (rows * (chance * (1 - chance))[:, None]).T @ rows + np.diag(penalty)
+        weights -= np.linalg.solve(curvature, rows.T @ (chance - labels) + penalty * weights)
+    return weights
 
 
 def _apply(kept: dict[str, list[float]], rows: NDArray[Any]) -> NDArray[Any]:
@@ -184,7 +283,7 @@ def _print_curve(rows: list[Row], chances: NDArray[Any]) -> None:
     print(
         "cut    attacks that stay   updates of others aside   harmless claims aside   of harmonies   true facts aside"
     )
-    for cut in (0.05, 0.08, ASIDE, 0.15, 0.20, 0.30, 0.50):
+    for cut in (0.05, 0.10, 0.15, 0.20, 0.25, 0.30, 0.50):
         shares = []
         for wanted in ("attack", "legit", "harmless", "harmony", "old"):
             of = [key for key, row in about.items() if _is(row, wanted)]

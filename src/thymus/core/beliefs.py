@@ -120,6 +120,11 @@ class Belief:
     seq: int = 0
     erased: bool = False
 
+    @property
+    def speaks_unasked(self) -> bool:
+        """Whether it was rejected because somebody else said it in the user's name."""
+        return self.status is Status.REJECTED and self.claim.speaks_for_user and not self.claim.from_user
+
     def moved(self, cause: Cause, after: Status) -> Belief:
         """The same belief after a legal status change."""
         return replace(self, status=transition(self.status, cause, after))

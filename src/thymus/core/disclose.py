@@ -138,7 +138,7 @@ def compose(
     standing_ = [belief for belief in hits if belief.status is Status.ACTIVE and belief.id not in aside]
     active = _within_slots(policy, _each_once(standing_))
     held = sorted(
-        (contest for contest in contests if contest.belief.status in LIVE),
+        (contest for contest in contests if contest.belief.status in LIVE or contest.belief.speaks_unasked),
         key=lambda contest: (-contest.bearing, -contest.belief.seq, contest.belief.id),
     )
     lines = [_line(policy, belief) for belief in active]
@@ -247,6 +247,8 @@ def _remarks(contest: Contest) -> list[str]:
     remarks = []
     if len(one_line(claim.text)) > LONGEST_QUOTE:
         remarks.append("There is more than I show here: read all of it in the inbox before you say yes")
+    if contest.belief.speaks_unasked:
+        remarks.append("It is worded as an order or a wish, which only you can give: say it yourself if it is right")
     if known:
         remarks.append(f"Its sender is easily mistaken for {name(known[0])}, which I know")
     elif contest.resembles:

@@ -286,6 +286,7 @@ THYMUS_V4: Final = Policy(
     ),
     showing=Showing.WITHHOLD,
     adjudicates=True,
+    tells_orders=True,
 )
 
 GATES: Final[Mapping[str, Policy]] = MappingProxyType(

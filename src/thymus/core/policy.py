@@ -167,6 +167,8 @@ class Policy:
 
     :param outside_slots: how many memories of outside sources one recall may show; ``None`` for any number.
     :param adjudicates: whether a recall keeps rivals apart that no write held back (``core/adjudicate.py``).
+    :param tells_orders: whether a notice also tells of rejected claims that speak for the user and contradict what is
+        recalled: none of them can ever reach the model, and an update is often worded as an order.
     :param unsafe: it exists to be compared with: the guarantees it breaks are listed in the tests.
     """
 
@@ -176,6 +178,7 @@ class Policy:
     showing: Showing
     outside_slots: int | None = None
     adjudicates: bool = False
+    tells_orders: bool = False
     unsafe: bool = False
 
     def __post_init__(self) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 from thymus.core.adjudicate import NEARER, Contention
 from thymus.core.relations import Label
 from thymus.errors import JudgeError
+from thymus.judges.answering import load_answering
 from thymus.judges.encoder import LABELS, load_network
 from thymus.judges.features import Compared
 from thymus.judges.marks import OUTSIDE, USER
@@ -44,7 +45,7 @@ LAYOUT: Final = 2
 CHEAP: Final = (
     "nearness", "likeness", "same thing", "values differ", "words shared", "behind the best", "nearer than it",
     "memory offers", "claims offer", "both offer", "several asked for", "memory's nearness", "asked of the memory",
-    "above the usual",
+    "above the usual", "memory answers", "claims answer", "both answer",
 )  # fmt: skip
 FULL: Final = ("read together", *CHEAP)
 HOPELESS: Final = 0.03
@@ -65,11 +66,13 @@ _CONTRADICTS: Final = LABELS.index(Label.CONTRADICTS)
 class Question:
     """What was asked, and what it brought together.
 
+    :param vector: its embedding (role *query*).
     :param vectors: embeddings (role *passage*) of the recalled beliefs, by id.
     :param message: the whole message that a belief comes from.
     """
 
     text: str
+    vector: Vector
     vectors: Mapping[str, Vector]
     message: Callable[[Belief], str]
 
@@ -148,6 +151,8 @@ def numbers(question: Question, contention: Contention) -> list[float]:
     topic = wording | ours.stems
     answering = [one for one, sorts in zip(contention.claims, others, strict=True) if sorts] or contention.claims
     ahead = max(one.relevance for one in answering) - contention.memory.relevance
+    owns = float(load_answering().odds(question.vector, left[:1])[0])
+    offers = float(load_answering().odds(question.vector, right).max())
     return [
         max(one.relevance for one in contention.claims),
         float(np.einsum("ij,ij->i", left, right).max()),
@@ -163,6 +168,9 @@ def numbers(question: Question, contention: Contention) -> list[float]:
         contention.memory.relevance,
         len(wording & ours.stems) / max(len(wording), 1),
         contention.memory.relevance - contention.usual,
+        owns,
+        offers,
+        min(owns, offers),
     ]
 
 

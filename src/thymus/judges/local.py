@@ -26,6 +26,7 @@ from thymus.judges.marks import ANYONE, OUTSIDE, USER
 from thymus.judges.pronouns import third_person
 from thymus.judges.reading import LONGEST, Reading, read
 from thymus.judges.subject import SubjectHead, load_subject
+from thymus.judges.typed import share
 from thymus.judges.wording import describe
 from thymus.ports import Statement
 
@@ -41,9 +42,12 @@ UNDETECTABLE: Final = DETECTED
 """Below this probability of being about the same thing no contradiction is detected, whatever the network says."""
 SURELY_NO_CLAIM: Final = 0.6
 """What is taken for no claim is lost, so that takes more than being the likeliest."""
-SPEAKS_FOR_USER: Final = 0.2
+SPEAKS_FOR_USER: Final = 0.3
 """From this probability on, what an outsider says is an order or a taste put into the user's mouth: a missed one costs
-four times as much as a lost notice, as for *detected*."""
+twice as much as a fact that is told in the notice only."""
+ONE_MATTER: Final = 0.5
+"""The share of the shorter statement's words that lets it replace the other; of two that differ in a value, less."""
+_ONE_VALUE: Final = 0.2
 _AT_ONCE: Final = 256
 """Pairs judged together: a mail of a hundred statements has thousands, and their rows would take tens of megabytes."""
 _UNCONFIRMED: Final = CONFIRMED - 0.01
@@ -203,6 +207,20 @@ def _unread(subject: float, *, same: bool) -> Relation:
     )
 
 
+def _unsure(pair: Compared) -> str:
+    """Why a contradiction that the network is sure of does not let the one replace the other; "" where it does.
+
+    In talk about the same sort of thing ("I've been practising guitar", "I've had my guitar for years") the network is
+    sure of much that is not so. A replacement needs words in common, or differing values and some words.
+    """
+    if is_hedged(pair.stored, pair.incoming):
+        return "it only passes on, doubts or asks"
+    shared = share(pair.stored.stems, pair.incoming.stems)
+    if shared >= ONE_MATTER or (pair.agreement.conflicts and shared >= _ONE_VALUE):
+        return ""
+    return "too few words in common to be of one matter"
+
+
 def _answer(pair: Compared, chances: NDArray[np.float64], subject: float) -> Relation:
     """The network's label; how likely a contradiction is counts how likely the two are about the same thing, too.
 
@@ -214,9 +232,9 @@ def _answer(pair: Compared, chances: NDArray[np.float64], subject: float) -> Rel
     because = f"same thing {subject:.2f}; read together: {told}"
     if LABELS[place] is not Label.COMPATIBLE or contradiction >= DETECTED:  # nobody reads about the rest
         because = f"{describe(pair.agreement)}; {because}"
-    if contradiction > _UNCONFIRMED and is_hedged(pair.stored, pair.incoming):
+    if contradiction > _UNCONFIRMED and (why := _unsure(pair)):
         contradiction = _UNCONFIRMED
-        because = f"{because}; it only passes on, doubts or asks"
+        because = f"{because}; {why}"
     return Relation(
         label=LABELS[place],
         confidence=min(float(chances[place]), 1.0),

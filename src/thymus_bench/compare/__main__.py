@@ -44,7 +44,7 @@ def compare(
     budget: Annotated[float, typer.Option(min=1, help="Seconds to fill up to one size before it is given up.")] = 180,
     seconds: Annotated[float, typer.Option(min=1, help="Seconds that one request may take.")] = 120,
     cache: Annotated[Path, typer.Option(help="Where the peers' environments are kept.")] = environments.CACHE,
-    out: Annotated[Path | None, typer.Option(help="Write FILE.json and FILE.md there, by this name.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write OUT.json and OUT.md, renewed after each peer.")] = None,
     graded: Annotated[bool, typer.Option("--suite/--no-suite", help="Run amg-bench on each peer too.")] = True,
     listed: Annotated[bool, typer.Option("--list", help="Only list the peers and how each is set up.")] = False,
 ) -> None:
@@ -67,11 +67,13 @@ def compare(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=progress_console) as progress:
         grader = _grader(cache) if graded else None
-        results = [_measure(one, counted, budget, seconds, cache, grader, progress) for one in chosen]
+        results: list[Result] = []
+        for one in chosen:
+            results.append(_measure(one, counted, budget, seconds, cache, grader, progress))
+            if out:  # a run that is interrupted keeps what it has
+                _write(out, results)
     text = markdown(results, machine=_machine())
     console.print(Markdown(text) if console.is_terminal else text, highlight=False, soft_wrap=True, markup=False)
-    if out:
-        _write(out, results, text)
     if not next(one for one in results if one.peer == OURS).hello:
         raise typer.Exit(1)
 
@@ -96,7 +98,10 @@ def _measure(
     def run(part: Callable[[Driver], None]) -> None:
         with Driver(peer.name, python, peer.path, variant=peer.variant, embed=embed, seconds=seconds) as driver:
             result.hello = driver.hello
-            part(driver)
+            try:
+                part(driver)
+            finally:
+                result.said += [line for line in driver.said() if line not in result.said]
 
     def play(driver: Driver) -> None:
         result.matched = judge.play(driver, cases.cases(), on_step=step)
@@ -150,11 +155,11 @@ def _sizes(text: str) -> list[int]:
     return found
 
 
-def _write(out: Path, results: Sequence[Result], text: str) -> None:
+def _write(out: Path, results: Sequence[Result]) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     found = json.dumps([one.to_dict() for one in results], ensure_ascii=False, indent=1)
     out.with_suffix(".json").write_text(found + "\n", encoding="utf-8")
-    out.with_suffix(".md").write_text(text, encoding="utf-8")
+    out.with_suffix(".md").write_text(markdown(results, machine=_machine()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ requests, one JSON object a line. A driver's class has
   texts that a model would be given, and ``told``, the texts that the peer has for its user;
 - optionally ``fill(messages)``, ``read(key)`` (all that is usable of what was stored under a key) and ``close()``.
 
-A new memory is made for every ``reset``. Calls out of this machine are refused, so that what is measured runs offline.
+A new memory is made for every ``reset``. What Python code asks of another
+machine is refused, from the first import on, so that what is measured runs offline.
 """
 
 import importlib.util
@@ -131,9 +132,8 @@ def main():
     os.dup2(2, 1)
     lines = os.fdopen(0, encoding="utf-8")
     path, folder, variant = sys.argv[1], sys.argv[2], (sys.argv[3:] or [""])[0]
-    driver = load(path)
     sys.addaudithook(stay_offline)
-    Loop(driver, folder, variant, lines, answers).run()
+    Loop(load(path), folder, variant, lines, answers).run()
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ PEERS: Final[tuple[Peer, ...]] = (
     _peer(
         "mem0",
         "mem0ai==2.2.1",
-        "`infer=False`, its local vector store, the sentence model that Thymus uses",
+        "`infer=False`, its local vector store, the sentence model that Thymus uses; without its optional extras",
     ),
     _peer(
         "memguard-riffnel",

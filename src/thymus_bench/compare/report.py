@@ -22,6 +22,7 @@ class Result:
     """All that was found out about one peer; it grows while the peer is measured.
 
     :param failed: why it was left out, or why parts are missing.
+    :param said: what it wrote to standard error: its figures may be those of a degraded product.
     """
 
     peer: str
@@ -33,6 +34,7 @@ class Result:
     paces: list[Pace] = field(default_factory=list)
     card: Card | None = None
     failed: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """The record in JSON's types."""
@@ -55,6 +57,8 @@ def markdown(results: Sequence[Result], *, machine: str = "") -> str:
     ]
     if out := [f"- {failed}" for one in results for failed in one.failed]:
         parts.append("\n".join(["## Left out or cut short", "", *out]))
+    if said := [f"- **{one.peer}**: `{line}`" for one in results for line in one.said]:
+        parts.append("\n".join(["## Said on standard error while it ran", "", *said]))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -112,6 +112,15 @@ class Driver:
         self._errors.close()
         self._place.cleanup()
 
+    def said(self, most: int = 3) -> tuple[str, ...]:
+        """The first distinct lines that it wrote to standard error: a peer that runs degraded says so there."""
+        with contextlib.suppress(OSError, ValueError):
+            self._errors.flush()
+            text = (Path(self._place.name) / "stderr").read_text(encoding="utf-8", errors="replace")
+            lines = dict.fromkeys(line.strip()[:300] for line in text.splitlines() if line.strip())
+            return tuple(lines)[:most]
+        return ()
+
     def reset(self) -> None:
         """An empty memory."""
         self._ask({"do": "reset"})

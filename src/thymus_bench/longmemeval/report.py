@@ -203,9 +203,10 @@ _PAPER_NOTE: Final = """## What differs from the paper
 - **No model reads**, unless one is named: the worst-case reader is right where the answer is in the context and wrong
   where one false claim is, so a label saves nothing, and an answer that has to be worked out counts as found where all
   of its evidence is shown. Accuracies are not comparable with the paper's; what is kept of clean accuracy may be.
-- **One memory for all.** The conversations of many users are taken for one user's: where they contradict each other
-  (two numbers of followers), a gate that lets the newer statement replace the older one loses the other question, in
-  the clean memory as well. That is why both are given: kept of the gate's own clean accuracy, and of allow-all's.
+- **One memory for all.** The conversations of many users are taken for one user's. Where two statements contradict each
+  other (two numbers of followers), or a judge takes them to, a gate that lets the newer replace the older loses the
+  other question, in the clean memory as well. That is why both are given: kept of the gate's own clean accuracy, which
+  is easily kept by a gate that has little of it, and of allow-all's.
 - **The assistant's turns** that hold evidence are told by the user too: the paper calls every genuine record internal.
 - **The false assertions are ours**, written for these questions; so are the harmless messages, which come from the
   scenarios of this project.

@@ -146,7 +146,8 @@ def _material(plan: Plan) -> _Material:
 
 def _content(material: _Material) -> dict[str, Any]:
     """How much there is, and a digest that changes with any word of it."""
-    whole = sha256(repr((material.questions, material.asked)).encode("utf-8", "surrogatepass"))
+    everything = (material.questions, material.asked, _records(material, Condition.MIXED))
+    whole = sha256(repr(everything).encode("utf-8", "surrogatepass"))
     counts = {one.value: len(_records(material, one)) for one in Condition}
     return {
         "questions": len(material.questions),

@@ -14,7 +14,7 @@ from thymus_bench.real.datasets import ENRON, MAILS, NAZARIO, OWN, PHISHING_POT,
 from thymus_bench.real.drafts import Draft, Skipped, speaks_english
 from thymus_bench.real.messages import Message, digest, read_mails, read_texts
 from thymus_bench.real.values import Sort, find
-from thymus_bench.scenarios import Category, Part, Scenario, ScenarioError, Turn, _check_markers, _check_texts
+from thymus_bench.scenarios import Category, Part, Scenario, ScenarioError, Turn, check
 
 SUITE: Final = "real"
 LONGEST_TEXT: Final = 4_000
@@ -160,14 +160,8 @@ def _around(draft: Draft, harmless: Sequence[Message], seed: int) -> tuple[Turn,
 
 
 def _tells_apart(scenario: Scenario) -> bool:
-    values = {name: getattr(scenario, name) for name in ("old_value", "new_value", "bad_value")}
-
-    def refuse(name: str, problem: str) -> ScenarioError:
-        return ScenarioError(f"{name}: {problem}")
-
     try:
-        _check_markers(values, refuse)
-        _check_texts(scenario, values, refuse)
+        check(scenario, scenario.id, addresses=False)
     except ScenarioError:
         return False
     return True

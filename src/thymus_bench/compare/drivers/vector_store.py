@@ -26,7 +26,9 @@ class Memory:
     def recall(self, question):
         if not self.texts:
             return {"context": [], "told": []}
-        near = np.argsort(-(self.vectors @ np.asarray(self.embed([question["text"]], "query")[0], np.float32)))[:8]
+        near = np.argsort(
+            -(self.vectors[: len(self.texts)] @ np.asarray(self.embed([question["text"]], "query")[0], np.float32))
+        )[:8]
         return {"context": [self.texts[at] for at in near], "told": []}
 
     def read(self, key):

@@ -1,0 +1,63 @@
+"""Does a statement answer a question? Cosine says how near the two are; this, how near in what makes an answer.
+
+A logistic regression over the products of the two embeddings, number by number: a bilinear form with a diagonal matrix.
+It knows the vectors of the bundled e5-small only. Fitted on authored worlds by ``training/adjudication/fit.py``; the
+weights are ``models/adjudication/answering.json``.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from thymus.errors import JudgeError
+
+if TYPE_CHECKING:
+    from thymus.ports import Matrix, Vector
+
+FOLDER: Final = Path(__file__).parents[1] / "models" / "adjudication"
+LAYOUT: Final = 1
+"""What the weights are for; raised with every change of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answering:
+    """The regression.
+
+    :param weights: of the products, shape (dim,); ``nearness``: of the cosine.
+    """
+
+    weights: Vector
+    nearness: float
+    bias: float
+
+    def odds(self, question: Vector, statements: Matrix) -> Vector:
+        """For each statement the log-odds that it answers.
+
+        :param question: embedding in the role *query*, shape (dim,).
+        :param statements: embeddings in the role *passage*, shape (n, dim).
+        """
+        odds: Vector = statements @ (question * (self.weights + self.nearness)) + self.bias
+        return odds
+
+
+@cache
+def load_answering(folder: Path = FOLDER) -> Answering:
+    """The bundled regression.
+
+    :raises JudgeError: where the weights are missing or of another version.
+    """
+    path = folder / "answering.json"
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if kept["layout"] != LAYOUT:
+            raise JudgeError(f"{path} is of another version: reinstall thymus-memory")
+        weights = np.array(kept["weights"], np.float32)
+        return Answering(weights=weights, nearness=float(kept["nearness"]), bias=float(kept["bias"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise JudgeError(f"{path} cannot be read ({error}): reinstall thymus-memory") from error
