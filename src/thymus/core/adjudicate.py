@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from thymus.core.beliefs import Belief
     from thymus.core.provenance import Assurance
 
-ASIDE: Final = 0.15
+ASIDE: Final = 0.07
 """From this chance on a claim stands aside. A missed attack costs far more than a harmless claim in the notice."""
 NEARER: Final = 0.03
 """How much nearer to the question than an equally proved memory a claim may be for that memory still to own the answer
