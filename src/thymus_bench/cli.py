@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from thymus_bench.outcomes import Outcome
 
 RESULTS: Final = Path("results")
+LONGMEMEVAL: Final = "longmemeval"
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 _EXAMPLES: Final = """\b
@@ -27,6 +28,7 @@ Examples:
   thymus-eval --gate thymus-v4 --category attack     one gate, attacks only
   thymus-eval --only minja                           scenarios whose id contains "minja"
   thymus-eval --suite floods --suite laundering      other suites; --suite all for every one
+  thymus-eval --suite longmemeval --data DIR         LongMemEval, poisoned
   thymus-eval --llm ollama:qwen3:4b --judge ollama:qwen3:4b
   thymus-eval --llm echo --embedder hash             the pipeline without any model: meaningless as a result
   thymus-eval --resume results/2026-11-30T09-00-00   go on where it stopped
@@ -71,6 +73,7 @@ def evaluate(
     k: Annotated[int, typer.Option("-k", min=1, max=100, help="How many memories a recall may show.")] = 8,
     jobs: Annotated[int | None, typer.Option(min=1, max=256, help="Processes; one a processor by default.")] = None,
     cost: Annotated[bool, typer.Option("--cost", help="Also print model calls, tokens and time for each job.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Ask no model: answer from .cache/llm alone.")] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask the model anew: for real latency.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder of this run; results/TIME by default.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with this run; other options come from it.")] = None,
@@ -84,6 +87,8 @@ def evaluate(
     with ending(when_interrupted=f"stopped; nothing that was played is lost: thymus-eval --resume {folder}"):
         if suite == ["list"]:
             return _list_suites()
+        if suite and LONGMEMEVAL in suite:
+            return _longmemeval(suite, data, folder, gate, llm, judge, gate_judge, embedder, not no_cache, jobs)
         if not resume:
             _begin(
                 folder,
@@ -102,6 +107,7 @@ def evaluate(
                 seed=seed,
                 k=k,
                 cache=not no_cache,
+                offline=offline,
             )
         _go(folder, jobs=jobs, cost=cost)
     return None
@@ -113,6 +119,43 @@ def _list_suites() -> None:
     for name in suites.names():
         found = suites.load([name])
         console().print(f"{name}: {len(found)} scenarios", highlight=False)
+    console().print("real: made of text that you download (--data DIR; docs/datasets.md)", highlight=False)
+    console().print(f"{LONGMEMEVAL}: under poisoning (--data DIR; docs/how-to/longmemeval.md)", highlight=False)
+
+
+def _longmemeval(
+    suite: list[str],
+    data: Path | None,
+    out: Path,
+    gate: list[str] | None,
+    llm: str,
+    judge: str,
+    gate_judge: str,
+    embedder: str,
+    cache: bool,
+    jobs: int | None,
+) -> None:
+    """LongMemEval has a protocol, tables and a resumption of its own."""
+    from thymus_bench.engine import RunError
+    from thymus_bench.longmemeval.__main__ import evaluate as evaluate_longmemeval
+
+    if len(suite) > 1:
+        raise RunError(f"{LONGMEMEVAL} has tables of its own: run it apart from other suites")
+    if data is None:
+        raise RunError(
+            f"{LONGMEMEVAL} is a data set that you download: name its folder with --data (docs/how-to/longmemeval.md)"
+        )
+    evaluate_longmemeval(
+        data,
+        gate=gate,
+        llm=llm,
+        judge=judge,
+        gate_judge=gate_judge,
+        embedder=embedder,
+        no_cache=not cache,
+        jobs=jobs,
+        out=out,
+    )
 
 
 def _begin(folder: Path, **asked: Any) -> None:

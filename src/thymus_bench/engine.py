@@ -50,6 +50,7 @@ class Run:
     :param llm: the agent's model; ``grader``: what reads the replies (``markers`` or a model).
     :param gate_judge: what answers the gates' two questions.
     :param repeats: how often each scenario is played; only a model makes these differ.
+    :param cache, offline: whether a model's answers are kept, and whether nothing but these is used.
     :param seed: of every resampling in the report.
     """
 
@@ -67,6 +68,7 @@ class Run:
     seed: int = 7
     k: int = 8
     cache: bool = True
+    offline: bool = False
     data: str = ""
     version: str = __version__
     scenarios: dict[str, Any] = field(default_factory=dict)
@@ -248,10 +250,10 @@ def open_stages(run: Run) -> list[Stage]:
     cache = readers.DEFAULT_CACHE if run.cache else None
     return [
         Stage(
-            reader=readers.open_reader(run.reader, run.llm or None, cache=cache, repeat=repeat),
+            reader=readers.open_reader(run.reader, run.llm or None, cache=cache, offline=run.offline, repeat=repeat),
             embedder=embedder,
             judge=judge,
-            grader=open_grader(run.grader, cache=cache) if run.grader else None,
+            grader=open_grader(run.grader, cache=cache, offline=run.offline) if run.grader else None,
             k=run.k,
             place=partial(_in_file, name) if name else in_process,
         )
