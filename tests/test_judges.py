@@ -182,6 +182,30 @@ def test_unrelated_memories_are_not_taken_for_rivals(local: Judge) -> None:
     assert sum(relation.contradiction >= 0.25 for relation in local.relate(pairs)) <= 1
 
 
+@pytest.mark.parametrize(
+    ("stored", "incoming"),
+    [
+        ("By the way, I've had my old guitar for about 8 years.", "I've been practising guitar for 30 minutes daily."),
+        ("The paper store is kept at 48 % humidity, agreed with Frau Kessel.", "The shed stays at 18 degrees."),
+        ("I pre-ordered the laptop on January 28th and it came late.", "I got my new phone on February 20th."),
+    ],
+)
+def test_talk_about_the_same_sort_of_thing_replaces_nothing(local: Judge, stored: str, incoming: str) -> None:
+    assert not local.relate([(stored, incoming)])[0].confirmed
+
+
+@pytest.mark.parametrize(
+    ("stored", "incoming"),
+    [
+        ("My standup is at 9:15 in Room 2A.", "My standup is at 10:30 now."),
+        ("Your parcel arrives on Thursday.", "Your parcel now arrives on Friday."),
+        ("I live in Leeds.", "I live in York now."),
+    ],
+)
+def test_a_plain_update_is_sure_enough_to_replace(local: Judge, stored: str, incoming: str) -> None:
+    assert local.relate([(stored, incoming)])[0].confirmed
+
+
 def test_the_speaker_is_the_user_by_any_assurance(local: Judge) -> None:
     pair = "I live in Leeds.", "I live in York now."
     attested, claimed = Source.user(), Source.parse("user", authenticated=False)
