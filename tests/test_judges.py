@@ -185,9 +185,14 @@ def test_unrelated_memories_are_not_taken_for_rivals(local: Judge) -> None:
 @pytest.mark.parametrize(
     ("stored", "incoming"),
     [
-        ("By the way, I've had my old guitar for about 8 years.", "I've been practising guitar for 30 minutes daily."),
-        ("The paper store is kept at 48 % humidity, agreed with Frau Kessel.", "The shed stays at 18 degrees."),
-        ("I pre-ordered the laptop on January 28th and it came late.", "I got my new phone on February 20th."),
+        (
+            "My Slatehill coffee comes to the workshop, 14 Coopers Row, and one of the lads always signs.",
+            "I changed the Slatehill grind to moka, the last espresso one choked the pot.",
+        ),
+        (
+            "Temperature in the paper store stays at 18 degrees, that never changes.",
+            "Please remember: in the paper store we hold relative humidity at 48 %. I agreed that with Frau Dr. Kessel.",
+        ),
     ],
 )
 def test_talk_about_the_same_sort_of_thing_replaces_nothing(local: Judge, stored: str, incoming: str) -> None:
