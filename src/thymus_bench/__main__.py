@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from thymus_bench.ending import printable
 from thymus_bench.scenarios import ScenarioError, read_file
 
 if __name__ == "__main__":
@@ -15,8 +16,9 @@ if __name__ == "__main__":
             found = read_file(Path(name), suite="checked")
         except ScenarioError as error:
             failed = True
-            print(f"refused  {error}")
+            print(printable(f"refused  {error}"))
         else:
             kinds = Counter(f"{one.category}/{one.kind}" for one in found)
-            print(f"ok       {name}: {len(found)} scenarios: {', '.join(f'{k} {n}' for k, n in sorted(kinds.items()))}")
+            told = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
+            print(printable(f"ok       {name}: {len(found)} scenarios: {told}"))
     sys.exit(failed)

@@ -118,7 +118,7 @@ def _list_suites() -> None:
 
     for name in suites.names():
         found = suites.load([name])
-        console().print(f"{name}: {len(found)} scenarios", highlight=False)
+        console().print(f"{name}: {len(found)} scenarios", highlight=False, markup=False)
     console().print("real: made of text that you download (--data DIR; docs/datasets.md)", highlight=False)
     console().print(f"{LONGMEMEVAL}: under poisoning (--data DIR; docs/how-to/longmemeval.md)", highlight=False)
 
@@ -181,14 +181,21 @@ def _go(folder: Path, *, jobs: int | None, cost: bool) -> None:
     total = run.scenarios["count"] * len(run.gates) * run.repeats
     with _bar(total) as on_play:
         outcomes = play_run(folder, jobs=jobs, on_play=on_play)
-    print_summary(outcomes, console(), cost=cost)
+    print_summary(outcomes, console(), cost=cost, seed=run.seed)
     failed = sum(bool(one.error) for one in outcomes)
-    complaints().print(f"results: {folder}   tables and pictures: thymus-report {folder}", highlight=False)
+    complaints().print(
+        f"results: {folder}   tables and pictures: thymus-report {folder}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
     if failed:
         complaints().print(
             f"{failed} of {total} plays failed, and count in no table; results.jsonl says why, and "
             f"`thymus-eval --resume {folder}` tries them again",
             highlight=False,
+            markup=False,
+            soft_wrap=True,
         )
         raise typer.Exit(1)
 

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from thymus import ThymusError
+from thymus.core.provenance import UNPRINTABLE
 
 USAGE = 2
 INTERRUPTED = 130
@@ -46,5 +47,10 @@ def ending(*, when_interrupted: str = "interrupted") -> Iterator[None]:
     except ThymusError as error:
         if os.environ.get("THYMUS_DEBUG"):
             raise
-        complaints().print(Text("error: ", style="bold red") + Text(str(error)), soft_wrap=True)
+        complaints().print(Text("error: ", style="bold red") + Text(printable(str(error))), soft_wrap=True)
         raise typer.Exit(USAGE) from None
+
+
+def printable(message: str) -> str:
+    """A message that quotes a file or a model, without what a terminal would obey; its lines stay."""
+    return "\n".join(UNPRINTABLE.sub("", line) for line in message.split("\n"))

@@ -8,6 +8,7 @@ gives the same summary.
 from __future__ import annotations
 
 import json
+import logging
 import multiprocessing
 import os
 import signal
@@ -16,6 +17,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from datetime import date
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -26,16 +28,18 @@ from thymus import GATES, ThymusError, __version__
 from thymus.embed import get_embedder
 from thymus.judges import get_judge
 from thymus_bench import readers, suites
+from thymus_bench.files import json_text, write_whole
 from thymus_bench.grade import open_grader
 from thymus_bench.metrics import summarise
 from thymus_bench.once import OnceEmbedder, OnceJudge
 from thymus_bench.outcomes import Outcome, read_outcomes
-from thymus_bench.play import Stage, in_process, play
+from thymus_bench.play import Stage, failed, in_process, play
 from thymus_bench.report import summary_markdown
 from thymus_bench.scenarios import Category, Scenario
 
 STORES: Final = {"memory": None, "sqlite": "memory.db", "json": "memory.json"}
 """Where a play keeps its memory, by name: in the process, or in a file that is thrown away."""
+_log = logging.getLogger("thymus_bench")
 
 
 class RunError(ThymusError):
@@ -52,6 +56,7 @@ class Run:
     :param repeats: how often each scenario is played; only a model makes these differ.
     :param cache, offline: whether a model's answers are kept, and whether nothing but these is used.
     :param seed: of every resampling in the report.
+    :param started: on which date, of the machine that began it.
     """
 
     gates: tuple[str, ...] = tuple(GATES)
@@ -71,6 +76,7 @@ class Run:
     offline: bool = False
     data: str = ""
     version: str = __version__
+    started: str = ""
     scenarios: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> str:
@@ -120,7 +126,8 @@ def begin(run: Run, folder: Path) -> Run:
     :raises RunError: where it holds a run already, or cannot be made.
     """
     scenarios = run.load()
-    run = replace(run, scenarios={"count": len(scenarios), "digest": suites.digest(scenarios)})
+    content = {"count": len(scenarios), "digest": suites.digest(scenarios)}
+    run = replace(run, scenarios=content, started=date.today().isoformat())
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "run.json").open("x", encoding="utf-8") as file:
@@ -139,7 +146,8 @@ def play_run(
 
     :param jobs: worker processes; as many as there are processors by default.
     :param on_play: called with each outcome as it comes, those of an earlier try first.
-    :raises RunError: where the scenarios are not those that it began with, or a worker dies.
+    :raises RunError: where the scenarios or the version are not those that it began with, a model cannot be had, or a
+        worker dies.
     """
     run = Run.read(folder)
     scenarios = run.load()
@@ -155,6 +163,8 @@ def play_run(
     for outcome in done.values():
         on_play(outcome)
     todo = [one for one in plays if _key(*one) not in done]
+    if todo and run.version != __version__:
+        raise RunError(f"{folder}: was begun by version {run.version}, and this is {__version__}: start a new run")
     _rewrite(results, list(done.values()))
     with results.open("a", encoding="utf-8") as file:
         for outcome in _played(run, _jobs(todo), jobs or os.cpu_count() or 1, folder):
@@ -171,8 +181,8 @@ def play_run(
 def write_summary(folder: Path, outcomes: Sequence[Outcome]) -> None:
     """``summary.json`` and ``summary.md``, from the outcomes alone."""
     summary = summarise(outcomes, seed=Run.read(folder).seed)
-    _write(folder / "summary.json", json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
-    _write(folder / "summary.md", summary_markdown(summary))
+    write_whole(folder / "summary.json", json_text(summary, indent=2) + "\n")
+    write_whole(folder / "summary.md", summary_markdown(summary))
 
 
 def _key(scenario: Scenario, gate: str, repeat: int) -> tuple[str, str, int]:
@@ -184,21 +194,14 @@ def _key_of(outcome: Outcome) -> tuple[str, str, int]:
 
 
 def _earlier(results: Path) -> list[Outcome]:
-    if not results.exists():
-        return []
-    with results.open(encoding="utf-8") as lines:
-        return read_outcomes(lines)
+    try:
+        return read_outcomes(results) if results.exists() else []
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise RunError(f"{results}: holds what this version did not write ({error}): start a new run") from None
 
 
 def _rewrite(results: Path, outcomes: Sequence[Outcome]) -> None:
-    _write(results, "".join(one.to_json() + "\n" for one in outcomes))
-
-
-def _write(path: Path, text: str) -> None:
-    """All of it or nothing: a kill leaves the old file."""
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    write_whole(results, "".join(one.to_json() + "\n" for one in outcomes))
 
 
 def _jobs(plays: Sequence[tuple[Scenario, str, int]]) -> list[_Job]:
@@ -232,11 +235,16 @@ def _played(run: Run, jobs: Sequence[_Job], workers: int, folder: Path) -> Itera
 
 _STAGES: list[Stage] = []
 """Of this worker process, by repeat: models are loaded once."""
+_UNOPENED: list[str] = []
+"""Why there are none: a worker that cannot begin breaks the pool, and with it the reason is lost."""
 
 
 def _open(run: Run) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops us
-    _STAGES[:] = open_stages(run)
+    try:
+        _STAGES[:] = open_stages(run)
+    except ThymusError as error:
+        _UNOPENED.append(str(error))
 
 
 def open_stages(run: Run) -> list[Stage]:
@@ -268,4 +276,15 @@ def _in_file(name: str) -> Iterator[str]:
 
 
 def _play_job(job: _Job) -> list[Outcome]:
-    return [play(scenario, gate, _STAGES[repeat], repeat=repeat) for scenario, gate, repeat in job.plays]
+    if _UNOPENED:
+        raise RunError(_UNOPENED[0])
+    return [_play(*one) for one in job.plays]
+
+
+def _play(scenario: Scenario, gate: str, repeat: int) -> Outcome:
+    stage = _STAGES[repeat]
+    try:
+        return play(scenario, gate, stage, repeat=repeat)
+    except Exception as error:  # noqa: BLE001  (one play must not end a run, and again at every --resume)
+        _log.warning("%s under %s failed", scenario.id, gate, exc_info=True)
+        return failed(scenario, gate, stage, error, repeat=repeat)

@@ -248,10 +248,8 @@ class _Fields:
 
     def _count(self, name: str, value: Any) -> Count:
         at = f"metrics.{name[:60]}"
-        if name not in (*CATEGORY_OF, "old_kept", "over_disclosure"):
-            raise self.refuse(
-                at, f"no such metric; there are {', '.join((*CATEGORY_OF, 'old_kept', 'over_disclosure'))}"
-            )
+        if name not in METRICS:
+            raise self.refuse(at, f"no such metric; there are {', '.join(METRICS)}")
         if not isinstance(value, dict) or value.keys() != {"x", "n"}:
             raise self.refuse(at, 'counts are expected, as {"x": 2, "n": 70}')
         counted = Count(x=self.whole(f"{at}.x", value["x"], least=0), n=self.whole(f"{at}.n", value["n"], least=1))

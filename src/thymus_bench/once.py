@@ -30,6 +30,8 @@ class OnceEmbedder:
 
     def embed(self, texts: Sequence[str], *, role: Literal["query", "passage"]) -> Matrix:
         """Embed what is new, one at a time: a vector depends on no other text."""
+        if not texts:
+            return self._embedder.embed([], role=role)
         for text in texts:
             if (role, text) not in self._known:
                 self._known[role, text] = self._embedder.embed([text], role=role)[0]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Self
+from pathlib import Path
+from typing import Any, Self
 
-TIMES: Final = "ms"
-"""The field of a record (and of a cost) that differs between two runs of the same thing."""
+from thymus_bench.files import json_text, read_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +126,7 @@ class Outcome:
 
     def to_json(self) -> str:
         """One line of ``results.jsonl``."""
-        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True)
+        return json_text(asdict(self), sort_keys=True)
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Self:
@@ -140,14 +139,10 @@ class Outcome:
         return cls(**read)
 
 
-def read_outcomes(lines: Iterable[str]) -> list[Outcome]:
-    """The outcomes of a ``results.jsonl``; a last line that was cut off (the run was killed) is left out."""
-    rows = [line for line in lines if line.strip()]
-    found = []
-    for at, line in enumerate(rows):
-        try:
-            found.append(Outcome.from_row(json.loads(line)))
-        except json.JSONDecodeError:
-            if at != len(rows) - 1:
-                raise
-    return found
+def read_outcomes(path: Path) -> list[Outcome]:
+    """The outcomes of a ``results.jsonl``; a last line that was cut off (the run was killed) is left out.
+
+    :raises ValueError: where another line is no JSON in UTF-8.
+    :raises OSError: where the file cannot be read.
+    """
+    return [Outcome.from_row(row) for row in read_rows(path)]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from thymus import MemoryGuard, ThymusError, Written
 from thymus_bench.markers import first_held
 from thymus_bench.outcomes import Cost, Outcome, Verdict, Write
+from thymus_bench.readers import sides
 from thymus_bench.scenarios import Category, Part, Scenario, Turn
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from thymus_bench.readers import Reader
 
 START: Final = datetime(2026, 1, 5, 9, tzinfo=UTC)
-"""When the first turn arrives; each next one an hour later, on a clock of its own: two runs show the same dates."""
+"""When the first turn arrives, on a clock of its own: two runs show the same dates."""
 _APART: Final = timedelta(minutes=10)
 _HELD_BACK: Final = ("contested", "quarantined", "rejected")
 
@@ -48,7 +49,7 @@ class Stage:
 
 
 class _Clock:
-    """Moves on by the same step whenever it is looked at between two turns."""
+    """Stands still within a turn and moves on by the same step after it."""
 
     def __init__(self) -> None:
         self.now = START
@@ -63,9 +64,25 @@ class _Clock:
 def play(scenario: Scenario, gate: str, stage: Stage, *, repeat: int = 0) -> Outcome:
     """Play a scenario under a gate.
 
-    A play that fails does not stop a run: its outcome says why.
+    A play that a model or a gate refuses does not stop a run: its outcome says why.
     """
-    outcome = Outcome(
+    try:
+        return _play(scenario, gate, stage, _unplayed(scenario, gate, stage, repeat))
+    except ThymusError as error:
+        return failed(scenario, gate, stage, error, repeat=repeat)
+
+
+def failed(scenario: Scenario, gate: str, stage: Stage, error: Exception, *, repeat: int = 0) -> Outcome:
+    """What is kept of a play that came to nothing: why. What it used so far is counted for no other play."""
+    for spender in (stage.reader, stage.grader):
+        if spender:
+            spender.costs()
+    said = f"{type(error).__name__}: {error}"[:500]
+    return replace(_unplayed(scenario, gate, stage, repeat), error=said)
+
+
+def _unplayed(scenario: Scenario, gate: str, stage: Stage, repeat: int) -> Outcome:
+    return Outcome(
         scenario=scenario.id,
         family=scenario.family,
         suite=scenario.suite,
@@ -78,11 +95,6 @@ def play(scenario: Scenario, gate: str, stage: Stage, *, repeat: int = 0) -> Out
         repeat=repeat,
         turns=len(scenario.turns) + 1,
     )
-    try:
-        return _play(scenario, gate, stage, outcome)
-    except ThymusError as error:
-        stage.reader.costs()  # what it used so far belongs to no other play
-        return replace(outcome, error=f"{type(error).__name__}: {error}"[:500])
 
 
 def _play(scenario: Scenario, gate: str, stage: Stage, outcome: Outcome) -> Outcome:
@@ -111,7 +123,7 @@ def _play(scenario: Scenario, gate: str, stage: Stage, outcome: Outcome) -> Outc
     outcome = graded(scenario, outcome, reply.text, stage.grader)
     if stage.grader:
         costs += stage.grader.costs()
-    shown, told = ({memory.id for memory in of} for of in (recall.memories, recall.contested))
+    shown, told = ({memory.id for memory in side} for side in sides(recall))
     context, notice = _undated(recall.context), _undated(recall.notice)
     kept = _says(context, scenario.old_value) if scenario.category is Category.ATTACK and scenario.old_value else None
     return replace(
@@ -124,7 +136,7 @@ def _play(scenario: Scenario, gate: str, stage: Stage, outcome: Outcome) -> Outc
         disclosed=_says(notice, scenario.target),
         kept=kept,
         outside_claims=sum(write.claims for write in writes if write.outside),
-        notices=len(recall.contested),
+        notices=len(told),
         harmless=len(harmless & (shown | told)),
         harmless_told=len(harmless & (told - shown)),
         costs=costs,

@@ -14,7 +14,7 @@ from thymus import ThymusError
 from thymus_bench.outcomes import Cost
 
 if TYPE_CHECKING:
-    from thymus import MemoryGuard, Recall, Written
+    from thymus import Memory, MemoryGuard, Recall, Written
     from thymus.ports import Extractor
     from thymus_bench.scenarios import Turn
 
@@ -76,6 +76,14 @@ def remember(guard: MemoryGuard, turn: Turn) -> Written:
     )
 
 
+def sides(recall: Recall) -> tuple[tuple[Memory, ...], tuple[Memory, ...]]:
+    """What the model sees, and what its user is told of instead: the notice counts what it has no room to quote.
+
+    A gate that labels shows contested claims in the context and has no notice; one that withholds has one.
+    """
+    return (recall.memories, recall.contested) if recall.notice else ((*recall.memories, *recall.contested), ())
+
+
 @dataclass(frozen=True, slots=True)
 class WorstCase:
     """The most gullible reader: takes every statement in the context for true, label or not.
@@ -97,8 +105,7 @@ class WorstCase:
 
     def answer(self, recall: Recall, question: str) -> Reply:  # noqa: ARG002  (it says all it sees, asked or not)
         """Every statement in the context, without labels, one a line."""
-        # A gate that labels shows contested claims in the context and has no notice; one that withholds has one.
-        shown = recall.memories if recall.notice else (*recall.memories, *recall.contested)
+        shown, _ = sides(recall)
         return Reply(text="\n".join(memory.text for memory in shown))
 
     def costs(self) -> tuple[Cost, ...]:

@@ -11,7 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -347,10 +347,10 @@ def read_scenario(value: Any, where: str, *, suite: str) -> Scenario:
     return scenario
 
 
-_BELONGS: Final = {
-    Category.ATTACK: (Part.UPDATE, ("bad_value",), "new_value"),
-    Category.UPDATE: (Part.ATTACK, ("new_value",), "bad_value"),
-    Category.BENIGN: (None, ("old_value",), None),
+_BELONGS: Final[Mapping[Category, tuple[str, str | None]]] = {
+    Category.ATTACK: ("bad_value", "new_value"),
+    Category.UPDATE: ("new_value", "bad_value"),
+    Category.BENIGN: ("old_value", None),
 }
 
 
@@ -365,10 +365,9 @@ def check(scenario: Scenario, where: str, *, addresses: bool = True) -> None:
         return ScenarioError(f"{where}: {name}: {problem}")
 
     values = {name: getattr(scenario, name) for name in _VALUES}
-    _, needed, unwanted = _BELONGS[scenario.category]
-    for name in needed:
-        if not values[name]:
-            raise refuse(name, f"is missing: a scenario of category {scenario.category} needs it")
+    needed, unwanted = _BELONGS[scenario.category]
+    if not values[needed]:
+        raise refuse(needed, f"is missing: a scenario of category {scenario.category} needs it")
     if unwanted and values[unwanted]:
         raise refuse(unwanted, f"does not belong in a scenario of category {scenario.category}")
     _check_markers(values, refuse)
@@ -424,15 +423,24 @@ def _may_hold(name: str, part: Part) -> bool:
 
 def _check_addresses(turn: Turn, refuse: Any) -> None:
     """Nothing points anywhere real: `.example` domains (RFC 2606) and 555 numbers."""
-    hosts = [*_HOST.findall(turn.text), *_HOST.findall(turn.source)]
-    if turn.source.startswith("web:"):
-        hosts.append(turn.source.removeprefix("web:").split("/")[0])
-    for host in hosts:
-        if not host.rstrip(".").lower().endswith(".example"):
-            raise refuse("text" if host in turn.text else "source", f"{_shown(host)}: use a name that ends in .example")
-    for number in _PHONE.findall(turn.text):
-        if "555" not in re.sub(r"\D", "", number) and len(re.sub(r"\D", "", number)) in range(9, 13):
-            raise refuse("text", f"{_shown(number)} looks like a telephone number: use one with 555 in it")
+    for host in real_hosts(turn.source, turn.text):
+        raise refuse("text" if host in turn.text else "source", f"{_shown(host)}: use a name that ends in .example")
+    for number in real_numbers(turn.text):
+        raise refuse("text", f"{_shown(number)} looks like a telephone number: use one with 555 in it")
+
+
+def real_hosts(source: str, text: str) -> list[str]:
+    """The hosts in a source and its text that do not end in ``.example``, so that somebody may own them."""
+    hosts = [*_HOST.findall(text), *_HOST.findall(source)]
+    if source.startswith("web:"):
+        hosts.append(source.removeprefix("web:").split("/")[0])
+    return [host for host in hosts if not host.rstrip(".").lower().endswith(".example")]
+
+
+def real_numbers(text: str) -> list[str]:
+    """What looks like a telephone number (nine to twelve digits) and has no 555 in it."""
+    digits = {number: re.sub(r"\D", "", number) for number in _PHONE.findall(text)}
+    return [number for number, bare in digits.items() if "555" not in bare and len(bare) in range(9, 13)]
 
 
 def expand(families: Iterable[Family], suite: str = "families") -> Iterator[Scenario]:
@@ -454,6 +462,8 @@ def read_file(path: Path, *, suite: str) -> list[Scenario]:
         raise ScenarioError(f"{path}: is not UTF-8: save it as UTF-8") from None
     except json.JSONDecodeError as error:
         raise ScenarioError(f"{path}: line {error.lineno}, column {error.colno}: not JSON: {error.msg}") from None
+    except RecursionError:
+        raise ScenarioError(f"{path}: brackets in brackets without end: a list of scenarios is expected") from None
     if not isinstance(rows, list):
         raise ScenarioError(f"{path}: a list in brackets is expected, not {_shown(rows)}")
     found: list[Scenario] = []
@@ -475,6 +485,3 @@ def refuse_repeats(scenarios: Iterable[Scenario], where: str) -> None:
     for identity, times in Counter(one.id for one in scenarios).items():
         if times > 1:
             raise ScenarioError(f"{where}: id: {identity} is there {times} times: every scenario needs its own")
-
-
-FIELDS: Final = tuple(one.name for one in fields(Scenario))

@@ -371,3 +371,16 @@ def test_a_size_that_is_no_number_is_explained() -> None:
     done = CliRunner().invoke(command.app, ["--sizes", "many"])
     assert done.exit_code == 2
     assert "whole numbers with commas" in done.output
+
+
+def test_what_a_peer_says_moves_no_terminal_and_ends_no_quotation() -> None:
+    said = Result(peer="other", setting="as it comes", said=["warning `x` \x1b[2J\u202e done"])
+    assert "- **other**: `warning 'x' [2J done`" in markdown([said])
+
+
+def test_a_peer_that_is_not_there_is_named_as_it_was_written() -> None:
+    from thymus_bench.compare import __main__ as command
+
+    done = CliRunner().invoke(command.app, ["--peer", "[/red]"])
+    assert done.exit_code == 2
+    assert "[/red]" in done.output

@@ -8,14 +8,17 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from thymus import GATES
-from thymus_bench import suites
+from thymus_bench import engine, suites
 from thymus_bench.engine import Run, RunError, begin, play_run
 from thymus_bench.outcomes import Outcome, read_outcomes
+from thymus_bench.play import Stage, play
+from thymus_bench.scenarios import Category, Scenario
 
 CHEAP = ["--embedder", "hash", "--gate-judge", "typed", "--jobs", "1"]
 
@@ -35,8 +38,8 @@ def test_a_run_writes_every_outcome_and_a_summary(tmp_path: Path) -> None:
     seen: list[Outcome] = []
     outcomes = play_run(tmp_path / "run", jobs=1, on_play=seen.append)
     assert begun.scenarios["count"] == len(outcomes) == len(seen) > 0
-    with (tmp_path / "run" / "results.jsonl").open(encoding="utf-8") as lines:
-        assert read_outcomes(lines) == outcomes
+    assert date.fromisoformat(Run.read(tmp_path / "run").started) <= date.today()
+    assert read_outcomes(tmp_path / "run" / "results.jsonl") == outcomes
     assert "thymus-v3" in (tmp_path / "run" / "summary.md").read_text(encoding="utf-8")
     assert not [one.error for one in outcomes if one.error]
 
@@ -84,6 +87,44 @@ def test_a_run_is_not_written_over(tmp_path: Path) -> None:
         begin(cheap(), tmp_path)
 
 
+def test_a_run_goes_on_with_the_version_that_began_it(tmp_path: Path) -> None:
+    begin(cheap(version="0.0.1"), tmp_path)
+    with pytest.raises(RunError, match=r"was begun by version 0\.0\.1"):
+        play_run(tmp_path, jobs=1)
+
+
+def test_a_line_that_was_cut_within_a_letter_is_left_out(tmp_path: Path) -> None:
+    begin(cheap(), tmp_path)
+    whole = play_run(tmp_path, jobs=1)
+    results = tmp_path / "results.jsonl"
+    results.write_bytes(results.read_bytes() + '{"reply": "caf\u00e9'.encode()[:-1])
+    assert play_run(tmp_path, jobs=1) == whole
+    results.write_bytes(b"{\n" + results.read_bytes())
+    with pytest.raises(RunError, match="start a new run"):
+        play_run(tmp_path, jobs=1)
+
+
+def test_a_play_that_trips_over_a_fault_says_so_and_ends_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trips(scenario: Scenario, gate: str, stage: Stage, *, repeat: int) -> Outcome:
+        if scenario.category is Category.ATTACK:
+            raise ValueError(f"no {gate} \ud800 {repeat} {stage.k}")
+        return play(scenario, gate, stage, repeat=repeat)
+
+    run = cheap()
+    job = engine._Job(tuple((one, "thymus-v3", 0) for one in run.load()))
+    monkeypatch.setattr(engine, "play", trips)
+    monkeypatch.setattr(engine, "_STAGES", engine.open_stages(run))
+    outcomes = engine._play_job(job)
+    failed = [one for one in outcomes if one.error]
+    assert {one.category for one in failed} == {"attack"}
+    begin(run, tmp_path)
+    engine.write_summary(tmp_path, outcomes)
+    kept = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert kept["errors"]["by"] == {"ValueError: no thymus-v3 \ud800 0 8": len(failed)}
+
+
 def test_scenarios_that_changed_since_are_refused(tmp_path: Path) -> None:
     begin(cheap(), tmp_path)
     kept = json.loads((tmp_path / "run.json").read_text())
@@ -112,6 +153,7 @@ def test_a_folder_that_is_no_run_says_so(tmp_path: Path, content: str | None, sa
         (["--store", "disk"], "no store is called 'disk'"),
         (["--only", "nothing-has-this"], "no scenario fits"),
         (["--resume", "nowhere"], "name the folder of an earlier run"),
+        (["--only", "orders-c", "--llm", "ollama:none@nowhere"], "the address of a server goes with openai"),
     ],
 )
 def test_a_wrong_option_is_one_line_that_says_what_there_is(tmp_path: Path, args: list[str], says: str) -> None:

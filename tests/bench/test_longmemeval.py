@@ -444,3 +444,7 @@ def test_the_command_names_the_remedy(tmp_path: Path) -> None:
     data, false = _data(tmp_path)
     asked = CliRunner().invoke(app, [str(data), "--gate", "nope", "--poison", str(false)])
     assert "no gate is called 'nope'" in asked.output.replace("\n", " ")
+    wrong = ["--llm", "ollama:none@nowhere", "--embedder", "hash", "--gate-judge", "typed", "--jobs", "1"]
+    asked = CliRunner().invoke(app, [str(data), "--poison", str(false), "--out", str(tmp_path / "wrong"), *wrong])
+    assert asked.exit_code == 2
+    assert "the address of a server goes with openai" in asked.output.replace("\n", " ")

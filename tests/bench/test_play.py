@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -9,11 +10,14 @@ import pytest
 from thymus import GATES
 from thymus.embed import get_embedder
 from thymus.judges import get_judge
+from thymus.llm import ModelError
+from thymus_bench.grade import MarkerGrader
 from thymus_bench.once import OnceEmbedder, OnceJudge
-from thymus_bench.outcomes import read_outcomes
+from thymus_bench.outcomes import Cost, Outcome, Verdict
 from thymus_bench.play import Stage, play
 from thymus_bench.readers import WorstCase
 from thymus_bench.scenarios import Category, Part, Scenario, Turn
+from thymus_bench.tally import Tally
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +86,7 @@ def test_another_users_memory_is_another_memory(stage: Stage) -> None:
 def test_two_plays_are_alike_but_for_times(stage: Stage, gate: str) -> None:
     def played() -> str:
         outcome = play(scenario(Category.ATTACK, FAKE), gate, stage)
-        (again,) = read_outcomes([outcome.to_json()])
-        assert again == outcome
+        assert Outcome.from_row(json.loads(outcome.to_json())) == outcome
         return replace(outcome, costs=()).to_json()
 
     assert played() == played()
@@ -109,3 +112,30 @@ def test_a_play_that_fails_says_why_and_the_run_goes_on(stage: Stage) -> None:
     broken = scenario(Category.ATTACK, Turn(source="user", text="\x00", part=Part.ATTACK))
     outcome = play(broken, "no-such-gate", stage)
     assert outcome.error.startswith("PolicyError: there is no gate")
+
+
+def test_what_a_gate_labels_is_in_the_context_and_in_no_notice(stage: Stage) -> None:
+    outcome = play(scenario(Category.ATTACK, FAKE), "thymus", stage)
+    assert "7:45" in outcome.context
+    assert (outcome.writes[-1].effect, outcome.notice, outcome.notices) == ("contested", "", 0)
+
+
+def test_a_failed_play_leaves_its_costs_to_no_other(stage: Stage) -> None:
+    class Declines(MarkerGrader):
+        def __init__(self) -> None:
+            self.tally = Tally()
+
+        def grade(self, scenario: Scenario, reply: str) -> Verdict:
+            self.tally.add(Cost(job="grade", calls=1))
+            if scenario.id == "fails":
+                raise ModelError("out of credit")
+            return super().grade(scenario, reply)
+
+        def costs(self) -> tuple[Cost, ...]:
+            return self.tally.drain()
+
+    graded = replace(stage, grader=Declines())
+    fails = replace(scenario(Category.ATTACK, FAKE), id="fails")
+    assert play(fails, "allow-all", graded).error == "ModelError: out of credit"
+    spent = play(scenario(Category.ATTACK, FAKE), "allow-all", graded).costs
+    assert [one.calls for one in spent if one.job == "grade"] == [1]

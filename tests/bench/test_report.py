@@ -10,6 +10,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from factory import outcome, run
@@ -97,6 +98,22 @@ def test_latex_escapes_every_special_character(text: str) -> None:
     bare = re.sub(r"\$(<|>|-|\\downarrow|\\uparrow|\\kappa)\$", "", bare)
 
     assert not re.search(r"[\\{}$&#^_%~<>]", bare)
+
+
+def test_latex_sets_two_hyphens_as_two() -> None:
+    assert escape_latex("desk--attack a---b c-d") == "desk-{}-attack a-{}-{}-b c-d"
+
+
+def test_a_run_is_printed_with_its_own_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int] = []
+
+    def summarised(outcomes: list[Outcome], *, seed: int) -> dict[str, Any]:
+        seeds.append(seed)
+        return summarise(outcomes, seed=seed)
+
+    monkeypatch.setattr("thymus_bench.report.summarise", summarised)
+    print_summary(run(("thymus-v4",), families=2), Console(file=StringIO()), seed=8)
+    assert seeds == [8]
 
 
 @pytest.mark.parametrize("render", [markdown, latex, html_table, on_terminal])

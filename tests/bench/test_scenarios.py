@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -164,3 +166,20 @@ def test_an_id_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps([SINGLE, SINGLE]))
     with pytest.raises(ScenarioError, match="fake-number is there 2 times"):
         read_file(path, suite="mine")
+
+
+def test_brackets_without_end_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(ScenarioError, match=r"deep\.json: brackets in brackets"):
+        read_file(tmp_path / "deep.json", suite="test")
+
+
+def test_a_checked_file_moves_no_terminal(tmp_path: Path) -> None:
+    wrong = copy.deepcopy(FAMILY) | {"id": "standup\x1b[2J\ud800"}
+    (tmp_path / "odd.json").write_text(json.dumps([wrong]))
+    done = subprocess.run(
+        [sys.executable, "-m", "thymus_bench", str(tmp_path / "odd.json")], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    assert done.stdout.startswith("refused  odd.json: item 1 (standup[2J): id:")
+    assert "\x1b" not in done.stdout

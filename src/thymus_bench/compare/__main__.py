@@ -13,12 +13,14 @@ import typer
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from thymus.embed import Role, get_embedder
 from thymus_bench.compare import cases, environments, judge, latency, suite
 from thymus_bench.compare.peers import OURS, PEERS, Peer, PeerError, choose
 from thymus_bench.compare.report import Result, markdown
 from thymus_bench.compare.talk import Driver
+from thymus_bench.ending import printable
 
 _SUITE_OF = "agent-memory-guard"
 _embedder = get_embedder(threads=1)
@@ -62,7 +64,7 @@ def compare(
     try:
         chosen, counted = choose(peer or []), _sizes(sizes)
     except PeerError as error:
-        progress_console.print(f"[red]{error}[/]", highlight=False)
+        progress_console.print(Text(printable(str(error)), "red"), soft_wrap=True)
         raise typer.Exit(2) from None
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=progress_console) as progress:

@@ -11,6 +11,7 @@ from thymus_bench.compare.judge import Alone, Matched
 from thymus_bench.compare.latency import Pace
 from thymus_bench.compare.suite import Card
 from thymus_bench.compare.talk import Hello
+from thymus_bench.report.render import plain
 
 _NONE: Final = "–"
 _T = TypeVar("_T")
@@ -57,7 +58,7 @@ def markdown(results: Sequence[Result], *, machine: str = "") -> str:
     ]
     if out := [f"- {failed}" for one in results for failed in one.failed]:
         parts.append("\n".join(["## Left out or cut short", "", *out]))
-    if said := [f"- **{one.peer}**: `{line}`" for one in results for line in one.said]:
+    if said := [f"- **{one.peer}**: `{_quoted(line)}`" for one in results for line in one.said]:
         parts.append("\n".join(["## Said on standard error while it ran", "", *said]))
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -172,6 +173,11 @@ def _tells(result: Result) -> str:
 
 def _named(some: Sequence[Alone]) -> str:
     return f"{len(some)}: {_some([one.id for one in some])}" if some else "0"
+
+
+def _quoted(line: str) -> str:
+    """What a peer wrote, as one piece of code: nothing in it ends the quotation or moves a terminal."""
+    return plain(line).replace("`", "'")
 
 
 def _count(some: Iterable[_T], test: Callable[[_T], bool]) -> int:

@@ -57,7 +57,7 @@ def evaluate(
                 on_step=lambda done, total: progress.update(task, completed=done, total=total),
             )
         console().print((folder / "longmemeval.md").read_text(encoding="utf-8"), markup=False, highlight=False)
-        screen.print(f"results: {folder}", highlight=False)
+        screen.print(f"results: {folder}", highlight=False, markup=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from thymus import Memory, MemoryGuard, Recall
 from thymus_bench.longmemeval.conditions import Condition, Record
 from thymus_bench.markers import first_held, holds
+from thymus_bench.readers import sides
 
 if TYPE_CHECKING:
     from thymus.ports import Embedder, Judge
@@ -203,13 +204,9 @@ def _asked(
 
 
 def _sides(recall: Recall) -> tuple[Sequence[Memory], Sequence[Memory]]:
-    """What the context shows and what the notice tells: a gate that labels shows what it contests, and tells nothing.
-
-    A notice quotes some of what is contested and only counts the others; those that it quotes are told.
-    """
-    if not recall.notice:
-        return (*recall.memories, *recall.contested), ()
-    return recall.memories, [one for one in recall.contested if holds(recall.notice, one.text[:_QUOTED])]
+    """What the context shows and what the notice tells: of the claims that it is about, those that it quotes."""
+    shown, told = sides(recall)
+    return shown, [one for one in told if holds(recall.notice, one.text[:_QUOTED])]
 
 
 def _answered(row: Asked, question: Question, recall: Recall, parts: Parts) -> Asked:

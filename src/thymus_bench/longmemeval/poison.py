@@ -7,7 +7,6 @@ them holds no word of LongMemEval but the ids of its questions.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,11 +17,10 @@ from typing import Any, Final
 from thymus import Source, ThymusError
 from thymus_bench.longmemeval.questions import LongMemEvalError, Question
 from thymus_bench.markers import first_held, pieces
+from thymus_bench.scenarios import real_hosts, real_numbers
 
 EACH: Final = 3
 """False assertions to a question."""
-_HOST: Final = re.compile(r"(?:https?://|@|\bwww\.)([\w.-]+\.[a-z]{2,})", re.IGNORECASE)
-_PHONE: Final = re.compile(r"(?<![\w-])\+?\d[\d ().-]{7,}\d(?![\w-])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,15 +120,10 @@ def _sender_faults(assertion: Assertion) -> Iterator[str]:
     """Nobody of the inside, and nothing that points anywhere real: ``.example`` hosts (RFC 2606) and 555 numbers."""
     if assertion.source == "user" or assertion.source.startswith(("user:", "assistant")):
         yield f"the source {assertion.source} is not outside"
-    hosts = [*_HOST.findall(assertion.text), *_HOST.findall(assertion.source)]
-    if assertion.source.startswith("web:"):
-        hosts.append(assertion.source.removeprefix("web:").split("/")[0])
-    for host in hosts:
-        if not host.lower().rstrip(".").endswith(".example"):
-            yield f"the host {host}: use one that ends in .example"
-    for number in _PHONE.findall(f"{assertion.source} {assertion.text}"):
-        if "555" not in re.sub(r"\D", "", number):
-            yield f"the number {number}: use one with 555"
+    for host in real_hosts(assertion.source, assertion.text):
+        yield f"the host {host}: use one that ends in .example"
+    for number in real_numbers(f"{assertion.source} {assertion.text}"):
+        yield f"the number {number}: use one with 555"
 
 
 def _overlaps(one: Poison, question: Question) -> Iterator[str]:

@@ -94,7 +94,7 @@ def load(data: Path) -> list[Question]:
     try:
         text = path.read_text(encoding="utf-8")
         rows = (
-            list(map(json.loads, filter(str.strip, text.splitlines()))) if path.suffix == ".jsonl" else json.loads(text)
+            list(map(json.loads, filter(str.strip, text.split("\n")))) if path.suffix == ".jsonl" else json.loads(text)
         )
     except (OSError, ValueError) as error:
         raise LongMemEvalError(f"{path.name}: cannot be read ({error}): download LongMemEval again") from None

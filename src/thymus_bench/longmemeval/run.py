@@ -15,10 +15,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from thymus import GATES, __version__
+from thymus import GATES, ThymusError, __version__
 from thymus.embed import get_embedder
 from thymus.judges import get_judge
 from thymus_bench import readers, suites
+from thymus_bench.files import json_text, read_rows, write_whole
 from thymus_bench.longmemeval.conditions import Condition, records
 from thymus_bench.longmemeval.judge import AnswerJudge
 from thymus_bench.longmemeval.measure import Asked, K, Measured, Parts, measure
@@ -122,8 +123,8 @@ def run(
         on_step(len(kept), total)
     ordered = [kept[gate, condition.value] for gate in plan.gates for condition in Condition]
     summary = {"run": asdict(plan), **summarise(ordered)}
-    _write(out / _JSON, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
-    _write(out / _TEXT, markdown(summary))
+    write_whole(out / _JSON, json_text(summary, indent=2) + "\n")
+    write_whole(out / _TEXT, markdown(summary))
     return summary
 
 
@@ -175,10 +176,10 @@ def _begin(plan: Plan, out: Path) -> dict[tuple[str, str], Measured]:
             if changed := [name for name in wanted if found.get(name) != wanted[name]]:
                 raise LongMemEvalError(f"{out} holds a run with another {changed[0]}: name another folder with --out")
             kept = list(_earlier(out / _LINES))
-            _write(out / _LINES, "".join(map(_line, kept)))  # without a line that was cut off
+            write_whole(out / _LINES, "".join(map(_line, kept)))  # without a line that was cut off
             return {(one.gate, one.condition): one for one in kept}
-        _write(path, json.dumps({"run": wanted}, indent=2) + "\n")
-        _write(out / _LINES, "")
+        write_whole(path, json.dumps({"run": wanted}, indent=2) + "\n")
+        write_whole(out / _LINES, "")
     except (OSError, ValueError) as error:
         raise LongMemEvalError(f"{out}: cannot be used ({error}): name another folder with --out") from None
     return {}
@@ -186,8 +187,7 @@ def _begin(plan: Plan, out: Path) -> dict[tuple[str, str], Measured]:
 
 def _earlier(lines: Path) -> Iterator[Measured]:
     """What was written; a last line that was cut off is left out."""
-    rows = lines.read_text(encoding="utf-8").split("\n")[:-1] if lines.exists() else []
-    for row in map(json.loads, rows):
+    for row in read_rows(lines) if lines.exists() else ():
         yield Measured(**(row | {"rows": tuple(Asked(**one) for one in row["rows"])}))
 
 
@@ -197,14 +197,7 @@ def _add(out: Path, measured: Measured) -> None:
 
 
 def _line(measured: Measured) -> str:
-    return json.dumps(asdict(measured), ensure_ascii=False, sort_keys=True) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    """All of it or nothing."""
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    return json_text(asdict(measured), sort_keys=True) + "\n"
 
 
 def _measured(plan: Plan, todo: Sequence[tuple[str, Condition]], jobs: int, out: Path) -> Iterator[Measured]:
@@ -234,11 +227,16 @@ def _measured(plan: Plan, todo: Sequence[tuple[str, Condition]], jobs: int, out:
 
 _WORKER: list[tuple[_Material, Parts]] = []
 """Of this process: models are loaded once."""
+_UNOPENED: list[str] = []
+"""Why there are none: a worker that cannot begin breaks the pool, and with it the reason is lost."""
 
 
 def _open(plan: Plan) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops us
-    _WORKER[:] = [(_material(plan), open_parts(plan))]
+    try:
+        _WORKER[:] = [(_material(plan), open_parts(plan))]
+    except ThymusError as error:
+        _UNOPENED.append(str(error))
 
 
 def open_parts(plan: Plan) -> Parts:
@@ -259,5 +257,7 @@ def open_parts(plan: Plan) -> Parts:
 
 
 def _work(gate: str, condition: Condition) -> Measured:
+    if _UNOPENED:
+        raise LongMemEvalError(_UNOPENED[0])
     material, parts = _WORKER[0]
     return measure(gate, condition, _records(material, condition), material.asked, parts)

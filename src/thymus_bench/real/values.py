@@ -95,7 +95,6 @@ _DATE: Final = re.compile(
     rf"(?i:\b(?P<m1>{_MONTH})\.? (?:the )?(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\b(?![:.]\d|,?\d| ?[ap]m)"
     rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<m2>{_MONTH})\b)"
 )
-_DAYS: Final = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _DAY: Final = re.compile(r"(?i:\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b)")
 _ROOM: Final = re.compile(
     r"\b(?:EB|ECN|ECS|3AC) ?-?\d{2,4}[A-Z]?\d?\b"

@@ -9,6 +9,7 @@ from thymus_bench.metrics import summarise
 from thymus_bench.report import render
 from thymus_bench.report.table import Table
 from thymus_bench.report.tables import BREAKDOWNS, legend, notes, tables
+from thymus_bench.stats import SEED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,9 +26,9 @@ def summary_markdown(summary: Mapping[str, Any], by: Iterable[str] = BREAKDOWNS)
     return f"# Thymus benchmark\n\n{told}\n\n" + "\n".join(render.markdown(table) for table in shown)
 
 
-def print_summary(outcomes: Iterable[Outcome], console: Console, *, cost: bool = False) -> None:
+def print_summary(outcomes: Iterable[Outcome], console: Console, *, cost: bool = False, seed: int = SEED) -> None:
     """The tables of a run on a terminal, those by domain and suite left to ``thymus-report``."""
-    print_tables(summarise(outcomes), console, by=("kind",), cost=cost)
+    print_tables(summarise(outcomes, seed=seed), console, by=("kind",), cost=cost)
 
 
 def print_tables(

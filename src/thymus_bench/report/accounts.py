@@ -51,14 +51,7 @@ def comparison(rows: Sequence[Row], *, name: str, title: str) -> Table:
     columns = (
         *first,
         *words(*(("against", "metric") if against else ("metric",))),
-        Column(title="pairs", below="scenarios"),
-        Column(title="only this"),
-        Column(title="only the other"),
-        Column(title="difference", below="points, Newcombe"),
-        Column(title="by family", below="points, bootstrap"),
-        Column(title="p", below="McNemar"),
-        Column(title="p", below="by family"),
-        Column(title="p", below="Holm"),
+        *paired_columns("only this", "only the other", "difference"),
     )
     return Table(
         name=name,
@@ -69,19 +62,40 @@ def comparison(rows: Sequence[Row], *, name: str, title: str) -> Table:
                 *lead(row),
                 *((row["baseline"],) if against else ()),
                 METRICS[row["metric"]].title,
-                str(row["scenarios"]),
-                number(row["only_ours"]),
-                number(row["only_theirs"]),
-                points(row),
-                points(row, "cluster_low", "cluster_high"),
-                chance(row["p"]),
-                chance(row["p_family"]),
-                chance(row["holm"]),
+                *paired_cells(row),
             )
             for row in rows
         ),
         note=f"Difference: this less the other, 95% intervals. McNemar: exact, scenarios. By family: whole families "
         f"drawn again, exact sign flips. Holm: of p by family, for the {len(rows)} rows of this table.",
+    )
+
+
+def paired_columns(only_ours: str, only_theirs: str, difference: str) -> tuple[Column, ...]:
+    """The columns of a paired difference; ``paired_cells`` fills them."""
+    return (
+        Column(title="pairs", below="scenarios"),
+        Column(title=only_ours),
+        Column(title=only_theirs),
+        Column(title=difference, below="points, Newcombe"),
+        Column(title="by family", below="points, bootstrap"),
+        Column(title="p", below="McNemar"),
+        Column(title="p", below="by family"),
+        Column(title="p", below="Holm"),
+    )
+
+
+def paired_cells(row: Row) -> tuple[str, ...]:
+    """One row of ``paired.compare`` with its ``holm``."""
+    return (
+        str(row["scenarios"]),
+        number(row["only_ours"]),
+        number(row["only_theirs"]),
+        points(row),
+        points(row, "cluster_low", "cluster_high"),
+        chance(row["p"]),
+        chance(row["p_family"]),
+        chance(row["holm"]),
     )
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from thymus_bench.metrics import MAIN, METRICS, by_group, figure
 from thymus_bench.outcomes import Outcome
 from thymus_bench.paired import Group, Pair, adjust, compare, pairs, short
-from thymus_bench.report.accounts import words
+from thymus_bench.report.accounts import paired_cells, paired_columns, words
 from thymus_bench.report.runs import ReportError, Run
-from thymus_bench.report.table import NOTHING, Column, Share, Table, chance, number, points
+from thymus_bench.report.table import NOTHING, Column, Share, Table, points
 from thymus_bench.scenarios import Category
 from thymus_bench.stats import newcombe_unpaired
 
@@ -146,14 +146,7 @@ def _figures(lines: Sequence[Mapping[str, Any]]) -> Table:
             *words("gate", "metric"),
             Column(title="A"),
             Column(title="B"),
-            Column(title="pairs", below="scenarios"),
-            Column(title="only A"),
-            Column(title="only B"),
-            Column(title="A less B", below="points, Newcombe"),
-            Column(title="by family", below="points, bootstrap"),
-            Column(title="p", below="McNemar"),
-            Column(title="p", below="by family"),
-            Column(title="p", below="Holm"),
+            *paired_columns("only A", "only B", "A less B"),
         ),
         rows=tuple(
             (
@@ -161,25 +154,12 @@ def _figures(lines: Sequence[Mapping[str, Any]]) -> Table:
                 METRICS[row["metric"]].title,
                 Share.of_figure(row["first"], tell=True),
                 Share.of_figure(row["second"], tell=True),
-                *(_paired(row) if row["paired"] else (NOTHING, NOTHING, NOTHING, points(row), *[NOTHING] * 4)),
+                *(paired_cells(row) if row["paired"] else (NOTHING, NOTHING, NOTHING, points(row), *[NOTHING] * 4)),
             )
             for row in lines
         ),
         note="Pairs are plays of the same scenario and repeat; a row without any compares independent plays, by "
         f"Newcombe's method 10 for these. Holm: of p by family, for the {shared} paired rows.",
-    )
-
-
-def _paired(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return (
-        str(row["scenarios"]),
-        number(row["only_ours"]),
-        number(row["only_theirs"]),
-        points(row),
-        points(row, "cluster_low", "cluster_high"),
-        chance(row["p"]),
-        chance(row["p_family"]),
-        chance(row["holm"]),
     )
 
 

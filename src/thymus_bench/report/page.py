@@ -28,7 +28,7 @@ from thymus_bench.scenarios import Category
 MOST_PLAYS: Final = 20_000
 """More make a page that a browser opens slowly; the page says how many are left out."""
 _FACTS: Final = (
-    *("version", "started", "reader", "model", "llm"),
+    *("version", "started", "reader", "llm"),
     *("grader", "gate_judge", "embedder", "store", "k", "seed"),
 )
 """Of ``run.json``, what a reader of the page wants to know."""

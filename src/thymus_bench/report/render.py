@@ -36,6 +36,7 @@ _LATEX: Final = {
     "~": r"\textasciitilde{}",
     "<": r"$<$",
     ">": r"$>$",
+    "\0": "{}",
     "−": r"$-$",
     "–": "--",
     "—": "---",
@@ -62,7 +63,8 @@ def escape_markdown(text: str) -> str:
 
 def escape_latex(text: str) -> str:
     """Text that LaTeX sets as it is."""
-    return "".join(_LATEX.get(letter, letter) for letter in plain(text))
+    apart = re.sub(r"-(?=-)", "-\0", plain(text))  # two hyphens would be set as a dash
+    return "".join(_LATEX.get(letter, letter) for letter in apart)
 
 
 def escape_html(text: str) -> str:

@@ -85,7 +85,7 @@ def read_run(folder: Path) -> Run:
     """
     results = folder if folder.suffix == ".jsonl" else folder / _RESULTS_FILE
     try:
-        outcomes = read_outcomes(results.read_text(encoding="utf-8").split("\n"))
+        outcomes = read_outcomes(results)
     except OSError as error:
         raise ReportError(
             f"{results}: cannot be read ({error.strerror}): name the folder of a run, as in results/"
