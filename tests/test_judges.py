@@ -191,7 +191,7 @@ def test_unrelated_memories_are_not_taken_for_rivals(local: Judge) -> None:
         ),
         (
             "Temperature in the paper store stays at 18 degrees, that never changes.",
-            "Please remember: in the paper store we hold relative humidity at 48 %. I agreed that with Frau Dr. Kessel.",
+            "Please remember: in the paper store we hold relative humidity at 48 %. Agreed with Frau Dr. Kessel.",
         ),
     ],
 )

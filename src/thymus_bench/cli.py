@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from thymus import GATES, __version__
+from thymus import GATES, ThymusError, __version__
 from thymus_bench.ending import complaints, console, ending
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def evaluate(
     embedder: Annotated[str, typer.Option(help="e5-small, minilm, hash, or the folder of an ONNX model.")] = "e5-small",
     store: Annotated[str, typer.Option(help="Where each play keeps its memory: memory, sqlite or json.")] = "memory",
     data: Annotated[
-        Path | None, typer.Option(help="Folder of downloaded data (real, longmemeval) or of scenarios.")
+        Path | None, typer.Option(help="Folder of downloaded data (real, longmemeval), or of scenarios of your own.")
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, max=100, help="Play each scenario so often.")] = 1,
     seed: Annotated[int, typer.Option(help="Of every resampling in the report.")] = 7,
@@ -74,7 +74,9 @@ def evaluate(
     jobs: Annotated[int | None, typer.Option(min=1, max=256, help="Processes; one a processor by default.")] = None,
     cost: Annotated[bool, typer.Option("--cost", help="Also print model calls, tokens and time for each job.")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Ask no model: answer from .cache/llm alone.")] = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask the model anew: for real latency.")] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Ask model, judge and embedder anew: for real latency.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder of this run; results/TIME by default.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with this run; other options come from it.")] = None,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="And exit.")] = False,  # noqa: ARG001
@@ -86,8 +88,9 @@ def evaluate(
     folder = resume or out or RESULTS / datetime.now().astimezone().strftime("%Y-%m-%dT%H-%M-%S")
     with ending(when_interrupted=f"stopped; nothing that was played is lost: thymus-eval --resume {folder}"):
         if suite == ["list"]:
-            return _list_suites()
+            return _list_suites(data)
         if suite and LONGMEMEVAL in suite:
+            _refuse_for_longmemeval(resume, category=category, only=only, repeats=repeats > 1, offline=offline)
             return _longmemeval(suite, data, folder, gate, llm, judge, gate_judge, embedder, not no_cache, jobs)
         if not resume:
             _begin(
@@ -109,18 +112,43 @@ def evaluate(
                 cache=not no_cache,
                 offline=offline,
             )
-        _go(folder, jobs=jobs, cost=cost)
+        with nullcontext() if resume else _nothing_left(folder):
+            _go(folder, jobs=jobs, cost=cost)
     return None
 
 
-def _list_suites() -> None:
+@contextmanager
+def _nothing_left(folder: Path) -> Iterator[None]:
+    """A run that fails before its first play leaves no folder: there is nothing to go on with."""
+    try:
+        yield
+    except ThymusError:
+        results = folder / "results.jsonl"
+        if not results.exists() or not results.stat().st_size:
+            for name in ("results.jsonl", "run.json"):
+                (folder / name).unlink(missing_ok=True)
+            with suppress(OSError):  # it was there before, with something else in it
+                folder.rmdir()
+        raise
+
+
+def _list_suites(data: Path | None) -> None:
     from thymus_bench import suites
 
-    for name in suites.names():
-        found = suites.load([name])
+    for name in suites.names(data):
+        found = suites.load([name], data)
         console().print(f"{name}: {len(found)} scenarios", highlight=False, markup=False)
     console().print("real: made of text that you download (--data DIR; docs/datasets.md)", highlight=False)
     console().print(f"{LONGMEMEVAL}: under poisoning (--data DIR; docs/how-to/longmemeval.md)", highlight=False)
+
+
+def _refuse_for_longmemeval(resume: Path | None, **given: object) -> None:
+    from thymus_bench.engine import RunError
+
+    if resume:
+        raise RunError(f"a run of {LONGMEMEVAL} goes on with the same command and --out {resume}")
+    if unused := [name for name, value in given.items() if value]:
+        raise RunError(f"--{unused[0]} is not for {LONGMEMEVAL}: leave it out")
 
 
 def _longmemeval(
@@ -169,18 +197,20 @@ def _begin(folder: Path, **asked: Any) -> None:
         raise RunError(f"no store is called {asked['store']!r}: use {', '.join(STORES)}")
     if asked["category"] and asked["category"] not in list(Category):
         raise RunError(f"no category is called {asked['category']!r}: use {', '.join(Category)}")
-    wanted = tuple(suites.names()) if asked["suites"] == ("all",) else asked["suites"] or suites.HEADLINE
+    data = Path(asked["data"]) if asked["data"] else None
+    wanted = tuple(suites.names(data)) if asked["suites"] == ("all",) else asked["suites"] or suites.HEADLINE
     begin(Run(**(asked | {"gates": asked["gates"] or tuple(GATES), "suites": wanted})), folder)
 
 
 def _go(folder: Path, *, jobs: int | None, cost: bool) -> None:
-    from thymus_bench.engine import Run, play_run
+    from thymus_bench.engine import Run, described, play_run
     from thymus_bench.report import print_summary
 
     run = Run.read(folder)
     total = run.scenarios["count"] * len(run.gates) * run.repeats
     with _bar(total) as on_play:
         outcomes = play_run(folder, jobs=jobs, on_play=on_play)
+    console().print(described(run), highlight=False, markup=False, soft_wrap=True)
     print_summary(outcomes, console(), cost=cost, seed=run.seed)
     failed = sum(bool(one.error) for one in outcomes)
     complaints().print(

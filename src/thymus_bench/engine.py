@@ -54,7 +54,8 @@ class Run:
     :param llm: the agent's model; ``grader``: what reads the replies (``markers`` or a model).
     :param gate_judge: what answers the gates' two questions.
     :param repeats: how often each scenario is played; only a model makes these differ.
-    :param cache, offline: whether a model's answers are kept, and whether nothing but these is used.
+    :param cache, offline: whether answers of models, judge and embedder are kept, and nothing but these is used of a
+        model.
     :param seed: of every resampling in the report.
     :param started: on which date, of the machine that began it.
     """
@@ -109,8 +110,30 @@ class Run:
             only=self.only,
         )
         if not found:
-            raise RunError(f"no scenario fits: of {', '.join(self.suites)}, category and --only leave none")
+            asked = " and ".join(
+                f"{name} {value!r}" for name, value in (("--category", self.category), ("--only", self.only)) if value
+            )
+            raise RunError(
+                f"no scenario of {', '.join(self.suites)} fits {asked or 'what was asked for'}: --only is a part of an "
+                "id, and `thymus-eval --suite list` says which suites there are"
+            )
         return found
+
+
+def described(run: Run) -> str:
+    """What was measured and with what, on one line: tables alone look alike whatever judged and embedded."""
+    reader = f"agent {run.llm}" if run.llm else f"{run.reader} reader"
+    told = [
+        f"Thymus {run.version}",
+        reader,
+        f"gate judge {run.gate_judge}",
+        f"embedder {run.embedder}",
+        f"store {run.store}",
+        f"k {run.k}",
+        f"scenarios {run.scenarios.get('digest', '?')}",
+    ]
+    meaningless = "echo" in (run.llm, run.grader) or run.embedder == "hash"
+    return " · ".join(told) + (". A test of the pipeline: meaningless as a result." if meaningless else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +275,10 @@ def open_stages(run: Run) -> list[Stage]:
 
     :raises ThymusError: where a reader, judge or embedder cannot be had.
     """
-    embedder = OnceEmbedder(get_embedder(run.embedder, threads=1))
-    judge = OnceJudge(get_judge(run.gate_judge, embedder=embedder, rivals=True))
+    embedder = get_embedder(run.embedder, threads=1)
+    embedder = OnceEmbedder(embedder) if run.cache else embedder
+    judge = get_judge(run.gate_judge, embedder=embedder, rivals=True)
+    judge = OnceJudge(judge) if run.cache else judge
     name = STORES[run.store]
     cache = readers.DEFAULT_CACHE if run.cache else None
     return [

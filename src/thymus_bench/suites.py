@@ -21,14 +21,25 @@ REAL: Final = "real"
 
 
 def folder(data: Path | None = None) -> Path:
-    """Where the scenarios are: a folder of one's own, the source tree, or inside the installed package.
+    """Where the scenarios are: the folder of one's own, or else the source tree or the installed package.
 
-    :raises ScenarioError: where none of these has any.
+    :raises ScenarioError: where there are none.
     """
-    for place in (data, Path(__file__).parents[2] / "scenarios", Path(__file__).parent / "scenarios"):
-        if place is not None and (place / "families").is_dir():
+    if data is not None:
+        if not data.is_dir():
+            raise ScenarioError(f"{data}: is no folder: name one with scenarios in it (docs/how-to/benchmark.md)")
+        if not any(path for files in _FILES for path in data.glob(files)):
+            raise ScenarioError(
+                f"{data}: has no scenarios: they are read from {', '.join(_FILES)} (docs/how-to/benchmark.md)"
+            )
+        return data
+    for place in (Path(__file__).parents[2] / "scenarios", Path(__file__).parent / "scenarios"):
+        if (place / "families").is_dir():
             return place
     raise ScenarioError("the scenarios are not there: reinstall thymus-memory, or name a folder with --data")
+
+
+_FILES: Final = ("*.json", "families/*.json", "suites/*.json")
 
 
 def names(data: Path | None = None) -> list[str]:
@@ -39,7 +50,7 @@ def names(data: Path | None = None) -> list[str]:
 def load(suites: Iterable[str] = HEADLINE, data: Path | None = None) -> list[Scenario]:
     """The scenarios of these suites, in a fixed order.
 
-    :param data: a folder of one's own with ``families`` in it, or the downloaded corpora of ``real``.
+    :param data: a folder of one's own scenarios, or the downloaded corpora of ``real``.
     :raises ScenarioError: where a suite is unknown or a file has a fault.
     """
     found = [scenario for suite in suites for scenario in _load(suite, data)]
@@ -64,7 +75,7 @@ def _load(suite: str, data: Path | None) -> list[Scenario]:
 
 def chosen(scenarios: Sequence[Scenario], *, category: Category | None = None, only: str = "") -> list[Scenario]:
     """Those of a category, and those whose id contains a text."""
-    return [one for one in scenarios if (category is None or one.category is category) and (only in one.id)]
+    return [one for one in scenarios if (category is None or one.category is category) and only.casefold() in one.id]
 
 
 def digest(scenarios: Iterable[Scenario]) -> str:

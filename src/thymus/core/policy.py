@@ -189,5 +189,10 @@ class Policy:
             raise PolicyError(
                 f"policy {self.name!r} has no rules, so it admits everything: say unsafe=True if that is meant"
             )
+        if self.tells_orders and self.showing is not Showing.WITHHOLD:
+            raise PolicyError(
+                f"policy {self.name!r} tells of rejected orders, and would show them to the model: use "
+                "showing=Showing.WITHHOLD"
+            )
         if self.outside_slots is not None and self.outside_slots < 0:
             raise PolicyError("outside_slots is a number of memories: give 0 or more, or None")

@@ -6,6 +6,7 @@ import logging
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from thymus.llm.cache import Cache, Label
@@ -92,6 +93,7 @@ class AskingModel:
             if self._cache is not None:
                 label = Label(model=self.name, prompt_version=prompt_version, repeat=repeat)
                 self._cache.put(key, completion, label)
+                completion = self._cache.get(key) or completion  # another process may have been first
         if completion.refusal:
             raise ModelRefusalError(f"{self.name} declined to answer ({completion.refusal})")
         try:
@@ -111,6 +113,7 @@ class AskingModel:
         for attempt in range(1, self._attempts + 1):
             try:
                 completion = self._backend.complete(request)
+                completion = replace(completion, text=_well_formed(completion.text))
                 if not completion.refusal:
                     _check(self.name, request, schema, completion)
             except TransientError as error:

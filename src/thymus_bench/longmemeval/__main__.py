@@ -56,7 +56,9 @@ def evaluate(
                 jobs=jobs,
                 on_step=lambda done, total: progress.update(task, completed=done, total=total),
             )
-        console().print((folder / "longmemeval.md").read_text(encoding="utf-8"), markup=False, highlight=False)
+        console().print(
+            (folder / "longmemeval.md").read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True
+        )
         screen.print(f"results: {folder}", highlight=False, markup=False, soft_wrap=True)
 
 

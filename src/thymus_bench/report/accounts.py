@@ -204,7 +204,8 @@ def times(summary: Mapping[str, Any]) -> Table:
             (*lead(row), row["job"], f"{row['calls']:,}", *(number(row[name], 1) for name in ("mean", "median", "p95")))
             for row in rows
         ),
-        note="Calls that the cache answered are left out; median and percentile are over plays.",
+        note="Gates share what embedder, judge and model answered once, so the first pays for all: for real latency "
+        "play one gate with --no-cache. Median and percentile are over plays.",
     )
 
 

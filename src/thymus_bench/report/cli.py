@@ -129,6 +129,10 @@ def show(
             _wrote([write_page(run, summary, html)])
         if form is Form.TERMINAL and not out:
             if not (plot or html):
+                from thymus_bench.report.page import facts
+
+                for line in facts(run):
+                    console().print(line, markup=False, highlight=False, soft_wrap=True)
                 print_tables(summary, console(), by=by or (Breakdown.KIND,))
             return
         _write(_document(run, summary, form, by), out, form)

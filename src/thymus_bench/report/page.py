@@ -55,7 +55,7 @@ def page(run: Run, summary: Mapping[str, Any]) -> str:
     charts = panels(summary)
     parts = [
         f"<h1>{escape_html(title)}</h1>",
-        *(f'<p class="lead">{escape_html(note)}</p>' for note in (*_facts(run), *notes(summary))),
+        *(f'<p class="lead">{escape_html(note)}</p>' for note in (*facts(run), *notes(summary))),
         f"<nav>{''.join(f'<a href=#{at}>{name}</a>' for at, name in _LINKS.items())}</nav>",
         *(_chart(charts) if charts else ()),
         "<h2 id=tables>Tables</h2>",
@@ -92,7 +92,8 @@ def document(title: str, parts: Iterable[str]) -> str:
     )
 
 
-def _facts(run: Run) -> Iterator[str]:
+def facts(run: Run) -> Iterator[str]:
+    """What was measured and with what, in a sentence; nothing of a run that does not say."""
     told = [f"{name.replace('_', ' ')} {run.config[name]}" for name in _FACTS if run.config.get(name) not in (None, "")]
     scenarios = run.config.get("scenarios")
     if isinstance(scenarios, dict) and scenarios.get("digest"):
