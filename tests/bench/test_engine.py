@@ -152,7 +152,7 @@ def test_a_folder_that_is_no_run_says_so(tmp_path: Path, content: str | None, sa
         (["--suite", "none"], "no suite is called 'none'"),
         (["--category", "evil"], "no category is called 'evil'"),
         (["--store", "disk"], "no store is called 'disk'"),
-        (["--only", "nothing-has-this"], "no scenario fits"),
+        (["--only", "nothing-has-this"], "no scenario of core, families fits"),
         (["--resume", "nowhere"], "name the folder of an earlier run"),
         (["--only", "orders-c", "--llm", "ollama:none@nowhere"], "the address of a server goes with openai"),
     ],

@@ -266,7 +266,7 @@ def test_a_play_that_fails_is_an_error_of_its_sample(tmp_path: Path) -> None:
         ({"suite": "none"}, "no suite is called 'none'"),
         ({"suite": ["core", "none"]}, "no suite is called 'none'"),
         ({"category": "evil"}, "no category is called 'evil'"),
-        ({"only": "nothing-has-this"}, "no scenario fits"),
+        ({"only": "nothing-has-this"}, "fits --only"),
         ({"reader": "eager"}, "there is no reader 'eager'"),
     ],
 )
