@@ -15,10 +15,10 @@ import pytest
 
 from thymus import GATES
 from thymus_bench import engine, suites
-from thymus_bench.engine import Run, RunError, begin, play_run
+from thymus_bench.engine import Run, RunError, begin, described, play_run
 from thymus_bench.outcomes import Outcome, read_outcomes
 from thymus_bench.play import Stage, play
-from thymus_bench.scenarios import Category, Scenario
+from thymus_bench.scenarios import Category, Scenario, ScenarioError
 
 CHEAP = ["--embedder", "hash", "--gate-judge", "typed", "--jobs", "1"]
 
@@ -154,6 +154,10 @@ def test_a_folder_that_is_no_run_says_so(tmp_path: Path, content: str | None, sa
         (["--store", "disk"], "no store is called 'disk'"),
         (["--only", "nothing-has-this"], "no scenario of core, families fits"),
         (["--resume", "nowhere"], "name the folder of an earlier run"),
+        (["--data", "nowhere"], "is no folder"),
+        (["--suite", "real"], "name its folder with --data"),
+        (["--suite", "longmemeval"], "name its folder with --data"),
+        (["--suite", "longmemeval", "--only", "x"], "--only is not for longmemeval"),
         (["--only", "orders-c", "--llm", "ollama:none@nowhere"], "the address of a server goes with openai"),
     ],
 )
@@ -168,6 +172,35 @@ def test_a_wrong_option_is_one_line_that_says_what_there_is(tmp_path: Path, args
     assert done.returncode == 2
     assert says in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_scenarios_of_ones_own_are_played_and_nothing_else(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    (mine / "suites").mkdir(parents=True)
+    with pytest.raises(ScenarioError, match="has no scenarios"):
+        suites.load(data=mine)
+    kept = json.loads((suites.folder() / "benign.json").read_text(encoding="utf-8"))
+    (mine / "suites" / "pets.json").write_text(json.dumps(kept[:2]), encoding="utf-8")
+    assert suites.names(mine) == ["core", "families", "pets"]
+    assert [one.id for one in suites.load(["pets"], mine)] == [one["id"] for one in kept[:2]]
+    assert suites.load(data=mine) == []
+
+
+def test_a_run_that_fails_before_its_first_play_leaves_no_folder(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "thymus_bench.cli", "--embedder", "nope", "--only", "minja", "--out", "run"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=60,
+    )
+    assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert done.stderr.startswith("error: no embedder is called 'nope'")
+
+
+def test_a_test_of_the_pipeline_is_called_that() -> None:
+    assert "meaningless as a result" in described(cheap())
+    assert "meaningless" not in described(Run())
 
 
 def test_every_suite_can_be_loaded() -> None:
