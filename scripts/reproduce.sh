@@ -18,7 +18,7 @@ play() { # NAME OPTION...
   if [[ -e $out/$name/run.json ]]; then set -- --resume "$out/$name"; else set -- "$@" --out "$out/$name"; fi
   echo "== $name: thymus-eval $*"
   .venv/bin/thymus-eval "$@" > /dev/null
-  .venv/bin/thymus-report "$out/$name" --out "$out/$name" --plot --html "$out/$name/page.html" > "$out/$name/tables.txt"
+  .venv/bin/thymus-report "$out/$name" --out "$out/$name" --plot --html "$out/$name/page.html" > /dev/null
 }
 
 play headline

@@ -210,7 +210,10 @@ def word_notice(contests: Sequence[Contest], look: Callable[[Contest], Contest] 
     lines = [opening, *(f"• {_capital(line)}" for line in told)]
     rest = [contest for group in groups[MOST_DISCLOSED:] for contest in group]
     if rest:
-        lines.append(f"• {len(rest)} more such claims, from {_names(rest)}: ask about them, or see the inbox.")
+        where = (
+            "ask about them" if any(one.belief.speaks_unasked for one in rest) else "ask about them, or see the inbox"
+        )
+        lines.append(f"• {len(rest)} more such claims, from {_names(rest)}: {where}.")
     return "\n".join([*lines, _CLOSING])
 
 
@@ -245,7 +248,7 @@ def _remarks(contest: Contest) -> list[str]:
     claim = contest.belief.claim
     known = [source for source in contest.resembles if source.key not in {one.key for one in claim.speakers}]
     remarks = []
-    if len(one_line(claim.text)) > LONGEST_QUOTE:
+    if len(one_line(claim.text)) > LONGEST_QUOTE and not contest.belief.speaks_unasked:  # those are in no inbox
         remarks.append("There is more than I show here: read all of it in the inbox before you say yes")
     if contest.belief.speaks_unasked:
         remarks.append("It is worded as an order or a wish, which only you can give: say it yourself if it is right")
@@ -285,7 +288,7 @@ _OWN_LINE = re.compile(
     r"(?:[-•*]\s+)?“[^“”]{0,1100}”\s+\(from\s[^()“”]{0,600};\s+\d{4}-\d\d-\d\d\)"
     r"|^[ \t>]*(?:•\s[^“”]{0,300}(?:“[^“”]{0,300}”[^“”]{0,300})?\ssaid\s+“[^“”]{0,1200}”[^“”]{0,80}\son\s+"
     r"\d{4}-\d\d-\d\d[^\n]*"
-    r"|•[ \t]\d+ more such claims, from [^\n]*: (?:ask about them, or )?see the inbox\."
+    r"|•[ \t]\d+ more such claims, from [^\n]*: (?:ask about them(?:, or see the inbox)?|see the inbox)\."
     r")[ \t]*$",
     re.MULTILINE,
 )
