@@ -103,9 +103,11 @@ def play(family: dict[str, Any], gate: str) -> dict[str, Any]:
 
 
 def tell(guard: MemoryGuard, turn: dict[str, Any]) -> Any:
-    origin = turn["source"]["origin"]
-    source = "user" if turn["role"] == "user" else re.sub(r"^other_user:", "user:", origin)
-    return guard.remember(turn["text"], source=source, authenticated=turn["source"].get("authenticated"))
+    return guard.remember(turn["text"], source=source_of(turn), authenticated=turn["source"].get("authenticated"))
+
+
+def source_of(turn: dict[str, Any]) -> str:
+    return "user" if turn["role"] == "user" else re.sub(r"^other_user:", "user:", turn["source"]["origin"])
 
 
 def _held_back(written: Any) -> bool:

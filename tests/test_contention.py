@@ -25,7 +25,8 @@ from thymus.core.provenance import Source
 from thymus.embed import HashEmbedder, get_embedder
 from thymus.errors import JudgeError
 from thymus.judges import contention
-from thymus.judges.contention import CHEAP, FOLDER, FULL, Question, chances, likely, load_regressions, numbers
+from thymus.judges.answering import FOLDER
+from thymus.judges.contention import CHEAP, FULL, Question, chances, likely, load_regressions, numbers
 from thymus.judges.questions import AMOUNT, MARK, NAME, PLACE, TIME, asked, asks_for_several, offered
 from thymus.judges.reading import read
 from thymus.ports import Embedder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -90,8 +91,21 @@ def evaluate(
         if suite == ["list"]:
             return _list_suites(data)
         if suite and LONGMEMEVAL in suite:
-            _refuse_for_longmemeval(resume, category=category, only=only, repeats=repeats > 1, offline=offline)
-            return _longmemeval(suite, data, folder, gate, llm, judge, gate_judge, embedder, not no_cache, jobs)
+            unfit = {"category": category, "only": only, "repeats": repeats > 1, "offline": offline}
+            return _longmemeval(
+                suite,
+                data,
+                resume,
+                unfit,
+                gate=gate,
+                llm=llm,
+                judge=judge,
+                gate_judge=gate_judge,
+                embedder=embedder,
+                no_cache=no_cache,
+                jobs=jobs,
+                out=folder,
+            )
         if not resume:
             _begin(
                 folder,
@@ -142,48 +156,27 @@ def _list_suites(data: Path | None) -> None:
     console().print(f"{LONGMEMEVAL}: under poisoning (--data DIR; docs/how-to/longmemeval.md)", highlight=False)
 
 
-def _refuse_for_longmemeval(resume: Path | None, **given: object) -> None:
-    from thymus_bench.engine import RunError
-
-    if resume:
-        raise RunError(f"a run of {LONGMEMEVAL} goes on with the same command and --out {resume}")
-    if unused := [name for name, value in given.items() if value]:
-        raise RunError(f"--{unused[0]} is not for {LONGMEMEVAL}: leave it out")
-
-
 def _longmemeval(
-    suite: list[str],
-    data: Path | None,
-    out: Path,
-    gate: list[str] | None,
-    llm: str,
-    judge: str,
-    gate_judge: str,
-    embedder: str,
-    cache: bool,
-    jobs: int | None,
+    suite: list[str], data: Path | None, resume: Path | None, unfit: dict[str, object], **options: Any
 ) -> None:
-    """LongMemEval has a protocol, tables and a resumption of its own."""
+    """LongMemEval has a protocol, tables and a resumption of its own.
+
+    :param unfit: options that it cannot heed, by name.
+    """
     from thymus_bench.engine import RunError
     from thymus_bench.longmemeval.__main__ import evaluate as evaluate_longmemeval
 
+    if resume:
+        raise RunError(f"a run of {LONGMEMEVAL} goes on with the same command and --out {resume}")
+    if unused := [name for name, value in unfit.items() if value]:
+        raise RunError(f"--{unused[0]} is not for {LONGMEMEVAL}: leave it out")
     if len(suite) > 1:
         raise RunError(f"{LONGMEMEVAL} has tables of its own: run it apart from other suites")
     if data is None:
         raise RunError(
             f"{LONGMEMEVAL} is a data set that you download: name its folder with --data (docs/how-to/longmemeval.md)"
         )
-    evaluate_longmemeval(
-        data,
-        gate=gate,
-        llm=llm,
-        judge=judge,
-        gate_judge=gate_judge,
-        embedder=embedder,
-        no_cache=not cache,
-        jobs=jobs,
-        out=out,
-    )
+    evaluate_longmemeval(data, **options)
 
 
 def _begin(folder: Path, **asked: Any) -> None:
@@ -203,14 +196,16 @@ def _begin(folder: Path, **asked: Any) -> None:
 
 
 def _go(folder: Path, *, jobs: int | None, cost: bool) -> None:
-    from thymus_bench.engine import Run, described, play_run
+    from thymus_bench.engine import Run, play_run
     from thymus_bench.report import print_summary
+    from thymus_bench.report.runs import facts
 
     run = Run.read(folder)
     total = run.scenarios["count"] * len(run.gates) * run.repeats
     with _bar(total) as on_play:
         outcomes = play_run(folder, jobs=jobs, on_play=on_play)
-    console().print(described(run), highlight=False, markup=False, soft_wrap=True)
+    for line in facts(asdict(run)):
+        console().print(line, highlight=False, markup=False, soft_wrap=True)
     print_summary(outcomes, console(), cost=cost, seed=run.seed)
     failed = sum(bool(one.error) for one in outcomes)
     complaints().print(

@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import json
 import logging
-import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
@@ -25,17 +21,16 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, Self
 
 from thymus import GATES, ThymusError, __version__
-from thymus.embed import get_embedder
-from thymus.judges import get_judge
 from thymus_bench import readers, suites
 from thymus_bench.files import json_text, write_whole
 from thymus_bench.grade import open_grader
 from thymus_bench.metrics import summarise
-from thymus_bench.once import OnceEmbedder, OnceJudge
+from thymus_bench.once import open_parts
 from thymus_bench.outcomes import Outcome, read_outcomes
 from thymus_bench.play import Stage, failed, in_process, play
 from thymus_bench.report import summary_markdown
 from thymus_bench.scenarios import Category, Scenario
+from thymus_bench.workers import spread
 
 STORES: Final = {"memory": None, "sqlite": "memory.db", "json": "memory.json"}
 """Where a play keeps its memory, by name: in the process, or in a file that is thrown away."""
@@ -118,22 +113,6 @@ class Run:
                 "id, and `thymus-eval --suite list` says which suites there are"
             )
         return found
-
-
-def described(run: Run) -> str:
-    """What was measured and with what, on one line: tables alone look alike whatever judged and embedded."""
-    reader = f"agent {run.llm}" if run.llm else f"{run.reader} reader"
-    told = [
-        f"Thymus {run.version}",
-        reader,
-        f"gate judge {run.gate_judge}",
-        f"embedder {run.embedder}",
-        f"store {run.store}",
-        f"k {run.k}",
-        f"scenarios {run.scenarios.get('digest', '?')}",
-    ]
-    meaningless = "echo" in (run.llm, run.grader) or run.embedder == "hash"
-    return " · ".join(told) + (". A test of the pipeline: meaningless as a result." if meaningless else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,41 +212,9 @@ def _jobs(plays: Sequence[tuple[Scenario, str, int]]) -> list[_Job]:
 
 def _played(run: Run, jobs: Sequence[_Job], workers: int, folder: Path) -> Iterator[Outcome]:
     """The outcomes, as they come."""
-    if not jobs:
-        return
-    # Spawned, not forked: the models' threads would not survive a fork.
-    pool = ProcessPoolExecutor(
-        min(workers, len(jobs)),
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_open,
-        initargs=(run,),
-    )
-    try:
-        waiting: set[Future[list[Outcome]]] = {pool.submit(_play_job, job) for job in jobs}
-        while waiting:
-            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in ready:
-                yield from future.result()
-    except BrokenProcessPool:
-        raise RunError(
-            f"a worker died (out of memory?); nothing that was played is lost: --resume {folder}, or fewer --jobs"
-        ) from None
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-_STAGES: list[Stage] = []
-"""Of this worker process, by repeat: models are loaded once."""
-_UNOPENED: list[str] = []
-"""Why there are none: a worker that cannot begin breaks the pool, and with it the reason is lost."""
-
-
-def _open(run: Run) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops us
-    try:
-        _STAGES[:] = open_stages(run)
-    except ThymusError as error:
-        _UNOPENED.append(str(error))
+    lost = f"a worker died (out of memory?); nothing that was played is lost: --resume {folder}, or fewer --jobs"
+    for outcomes in spread([(jobs, workers)], _play_job, opened=open_stages, plan=run, refusal=RunError, lost=lost):
+        yield from outcomes
 
 
 def open_stages(run: Run) -> list[Stage]:
@@ -275,10 +222,7 @@ def open_stages(run: Run) -> list[Stage]:
 
     :raises ThymusError: where a reader, judge or embedder cannot be had.
     """
-    embedder = get_embedder(run.embedder, threads=1)
-    embedder = OnceEmbedder(embedder) if run.cache else embedder
-    judge = get_judge(run.gate_judge, embedder=embedder, rivals=True)
-    judge = OnceJudge(judge) if run.cache else judge
+    embedder, judge = open_parts(run.embedder, run.gate_judge, once=run.cache)
     name = STORES[run.store]
     cache = readers.DEFAULT_CACHE if run.cache else None
     return [
@@ -300,14 +244,11 @@ def _in_file(name: str) -> Iterator[str]:
         yield str(Path(folder) / name)
 
 
-def _play_job(job: _Job) -> list[Outcome]:
-    if _UNOPENED:
-        raise RunError(_UNOPENED[0])
-    return [_play(*one) for one in job.plays]
+def _play_job(stages: Sequence[Stage], job: _Job) -> list[Outcome]:
+    return [_play(stages[repeat], scenario, gate, repeat) for scenario, gate, repeat in job.plays]
 
 
-def _play(scenario: Scenario, gate: str, repeat: int) -> Outcome:
-    stage = _STAGES[repeat]
+def _play(stage: Stage, scenario: Scenario, gate: str, repeat: int) -> Outcome:
     try:
         return play(scenario, gate, stage, repeat=repeat)
     except Exception as error:  # noqa: BLE001  (one play must not end a run, and again at every --resume)

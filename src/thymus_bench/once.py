@@ -8,7 +8,21 @@ from typing import Any, Literal
 import numpy as np
 
 from thymus import Kind, Relation
+from thymus.embed import get_embedder
+from thymus.judges import get_judge
 from thymus.ports import Embedder, Judge, Matrix, Statement
+
+
+def open_parts(embedder: str, judge: str, *, once: bool = True) -> tuple[Embedder, Judge]:
+    """Embedder and judge of these names, for one process of several.
+
+    :param once: ask each of them the same thing only once; for real latency not.
+    :raises ThymusError: where one of them cannot be had.
+    """
+    embeds = get_embedder(embedder, threads=1)
+    embeds = OnceEmbedder(embeds) if once else embeds
+    judges = get_judge(judge, embedder=embeds, rivals=True)
+    return embeds, OnceJudge(judges) if once else judges
 
 
 class OnceEmbedder:

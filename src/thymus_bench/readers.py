@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from thymus import ThymusError
+from thymus.llm.names import DEFAULT_CACHE as DEFAULT_CACHE
 from thymus_bench.outcomes import Cost
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 WORST_CASE: Final = "worst-case"
 AGENT: Final = "agent"
 READERS: Final = (WORST_CASE, AGENT)
-DEFAULT_CACHE: Final = Path(".cache/llm")
 
 
 class ReaderError(ThymusError, ValueError):

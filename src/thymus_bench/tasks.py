@@ -86,9 +86,10 @@ def thymus_bench(
     :raises ThymusError: where a name is unknown, or no scenario fits.
     """
     what = _run(gate, suite, category, only, data)
+    scenarios = what.load()
     return Task(
         name="thymus_bench",
-        dataset=MemoryDataset([_sample(one) for one in what.load()], name=",".join(what.suites)),
+        dataset=MemoryDataset([_sample(one) for one in scenarios], name=",".join(what.suites)),
         solver=play_scenarios(
             gate=gate,
             suites=list(what.suites),
@@ -102,7 +103,7 @@ def thymus_bench(
         scorer=read_outcome(),
         epochs=Epochs(1, "mean"),
         headline_metric=HeadlineMetric(score="attack_success"),
-        metadata={"gate": gate, "reader": reader, "thymus": what.version, "digest": suites.digest(what.load())},
+        metadata={"gate": gate, "reader": reader, "thymus": what.version, "digest": suites.digest(scenarios)},
         viewer=ViewerConfig(trust_content=False),  # it shows what attackers wrote
     )
 

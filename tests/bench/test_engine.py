@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 
@@ -15,9 +16,10 @@ import pytest
 
 from thymus import GATES
 from thymus_bench import engine, suites
-from thymus_bench.engine import Run, RunError, begin, described, play_run
+from thymus_bench.engine import Run, RunError, begin, play_run
 from thymus_bench.outcomes import Outcome, read_outcomes
 from thymus_bench.play import Stage, play
+from thymus_bench.report.runs import facts
 from thymus_bench.scenarios import Category, Scenario, ScenarioError
 
 CHEAP = ["--embedder", "hash", "--gate-judge", "typed", "--jobs", "1"]
@@ -116,8 +118,7 @@ def test_a_play_that_trips_over_a_fault_says_so_and_ends_no_run(
     job = engine._Job(tuple((one, "thymus-v3", 0) for one in run.load()))
     monkeypatch.setattr(engine._log, "disabled", True)  # a log with a lone surrogate cannot travel to xdist's parent
     monkeypatch.setattr(engine, "play", trips)
-    monkeypatch.setattr(engine, "_STAGES", engine.open_stages(run))
-    outcomes = engine._play_job(job)
+    outcomes = engine._play_job(engine.open_stages(run), job)
     failed = [one for one in outcomes if one.error]
     assert {one.category for one in failed} == {"attack"}
     begin(run, tmp_path)
@@ -199,8 +200,8 @@ def test_a_run_that_fails_before_its_first_play_leaves_no_folder(tmp_path: Path)
 
 
 def test_a_test_of_the_pipeline_is_called_that() -> None:
-    assert "meaningless as a result" in described(cheap())
-    assert "meaningless" not in described(Run())
+    assert "meaningless as a result" in " ".join(facts(asdict(cheap())))
+    assert "meaningless" not in " ".join(facts(asdict(Run())))
 
 
 def test_every_suite_can_be_loaded() -> None:

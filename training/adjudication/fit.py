@@ -9,7 +9,6 @@ changes. Cross-validated by world.
 from __future__ import annotations
 
 import json
-import re
 import sys
 import zlib
 from collections import defaultdict
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from dev_eval.families import shows, tell
+from dev_eval.families import shows, source_of, tell
 from dev_eval.worlds import HERE, read_worlds
 from numpy.typing import NDArray
 
@@ -27,9 +26,9 @@ from thymus.core.beliefs import Status
 from thymus.core.claims import fold
 from thymus.embed import get_embedder
 from thymus.extract import RuleExtractor
+from thymus.judges.answering import FOLDER, Answering
 from thymus.judges.answering import LAYOUT as ANSWERING_LAYOUT
-from thymus.judges.answering import Answering
-from thymus.judges.contention import CHEAP, FOLDER, FULL, HOPELESS, LAYOUT, PLAINLY, numbers, read_together
+from thymus.judges.contention import CHEAP, FULL, HOPELESS, LAYOUT, PLAINLY, numbers, read_together
 from thymus.ports import Probe
 from thymus.retrieval import brought_together, ranked
 
@@ -121,17 +120,13 @@ def _said(world: dict[str, Any]) -> list[dict[str, Any]]:
         (passage.text, any(shows(passage.text, value) for value in values))
         for turns, values in told
         for turn in turns
-        for passage in RuleExtractor().extract(turn["text"], source=_source(turn))
+        for passage in RuleExtractor().extract(turn["text"], source=Source.parse(source_of(turn)))
     ]
     vectors = embedder.embed([text for text, _ in texts], role="passage")
     return [
         {"world": world["id"], "question": question, "vector": vector, "answers": answers}
         for (_, answers), vector in zip(texts, vectors, strict=True)
     ]
-
-
-def _source(turn: dict[str, Any]) -> Source:
-    return Source.parse("user" if turn["role"] == "user" else re.sub("^other_user:", "user:", turn["source"]["origin"]))
 
 
 def _answering(said: list[dict[str, Any]]) -> Answering:

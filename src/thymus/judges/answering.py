@@ -8,10 +8,11 @@ weights are ``models/adjudication/answering.json``.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from thymus.errors import JudgeError
 
 if TYPE_CHECKING:
     from thymus.ports import Matrix, Vector
+
+T = TypeVar("T")
 
 FOLDER: Final = Path(__file__).parents[1] / "models" / "adjudication"
 LAYOUT: Final = 1
@@ -46,18 +49,30 @@ class Answering:
         return odds
 
 
+def read_weights(path: Path, layout: int, read: Callable[[dict[str, Any]], T]) -> T:
+    """What a file of weights in JSON holds.
+
+    :param read: makes it of the parsed file.
+    :raises JudgeError: where the file is missing, broken or of another layout.
+    """
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if kept["layout"] != layout:
+            raise JudgeError(f"{path} is of another version: reinstall thymus-memory")
+        return read(kept)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise JudgeError(f"{path} cannot be read ({error}): reinstall thymus-memory") from error
+
+
 @cache
 def load_answering(folder: Path = FOLDER) -> Answering:
     """The bundled regression.
 
     :raises JudgeError: where the weights are missing or of another version.
     """
-    path = folder / "answering.json"
-    try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if kept["layout"] != LAYOUT:
-            raise JudgeError(f"{path} is of another version: reinstall thymus-memory")
-        weights = np.array(kept["weights"], np.float32)
-        return Answering(weights=weights, nearness=float(kept["nearness"]), bias=float(kept["bias"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise JudgeError(f"{path} cannot be read ({error}): reinstall thymus-memory") from error
+    return read_weights(folder / "answering.json", LAYOUT, _answering)
+
+
+def _answering(kept: dict[str, Any]) -> Answering:
+    weights = np.array(kept["weights"], np.float32)
+    return Answering(weights=weights, nearness=float(kept["nearness"]), bias=float(kept["bias"]))

@@ -7,7 +7,6 @@ worlds by ``training/adjudication/fit.py``; the weights are ``models/adjudicatio
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import threading
@@ -15,14 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from thymus.core.adjudicate import NEARER, Contention
 from thymus.core.relations import Label
-from thymus.errors import JudgeError
-from thymus.judges.answering import load_answering
+from thymus.judges.answering import FOLDER, load_answering, read_weights
 from thymus.judges.encoder import LABELS, load_network
 from thymus.judges.features import Compared
 from thymus.judges.marks import OUTSIDE, USER
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("thymus")
 
-FOLDER: Final = Path(__file__).parents[1] / "models" / "adjudication"
 LAYOUT: Final = 2
 """Which numbers these are; raised with every change of them."""
 CHEAP: Final = (
@@ -211,14 +208,11 @@ def load_regressions(folder: Path = FOLDER) -> tuple[Regression, Regression]:
 
     :raises JudgeError: where the weights are missing or of another version.
     """
-    path = folder / "contention.json"
-    try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if kept["layout"] != LAYOUT:
-            raise JudgeError(f"{path} is of another version: reinstall thymus-memory")
-        return _regression(kept["cheap"], CHEAP), _regression(kept["full"], FULL)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise JudgeError(f"{path} cannot be read ({error}): reinstall thymus-memory") from error
+    return read_weights(folder / "contention.json", LAYOUT, _regressions)
+
+
+def _regressions(kept: dict[str, Any]) -> tuple[Regression, Regression]:
+    return _regression(kept["cheap"], CHEAP), _regression(kept["full"], FULL)
 
 
 def _regression(kept: dict[str, list[float]], names: Sequence[str]) -> Regression:

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from thymus import GATES, ThymusError, __version__
-from thymus.embed import get_embedder
-from thymus.judges import get_judge
-from thymus_bench import readers, suites
+from thymus import GATES, __version__
+from thymus_bench import once, readers, suites
 from thymus_bench.files import json_text, read_rows, write_whole
 from thymus_bench.longmemeval.conditions import Condition, records
 from thymus_bench.longmemeval.judge import AnswerJudge
@@ -26,8 +19,8 @@ from thymus_bench.longmemeval.measure import Asked, K, Measured, Parts, measure
 from thymus_bench.longmemeval.poison import Poison, faults, read_poison
 from thymus_bench.longmemeval.questions import LongMemEvalError, Question, load
 from thymus_bench.longmemeval.report import markdown, summarise
-from thymus_bench.once import OnceEmbedder, OnceJudge
 from thymus_bench.scenarios import Part, Turn
+from thymus_bench.workers import spread
 
 _LANES: Final = {
     1: (tuple(Condition),),
@@ -203,40 +196,18 @@ def _line(measured: Measured) -> str:
 def _measured(plan: Plan, todo: Sequence[tuple[str, Condition]], jobs: int, out: Path) -> Iterator[Measured]:
     """What comes of each memory, as it comes: each lane of conditions in a process of its own."""
     lanes = _LANES[max(size for size in _LANES if size <= jobs)]
-    waiting: set[Future[Measured]] = set()
-    with ExitStack() as stack:
-        for conditions in lanes:
-            tasks = [one for one in todo if one[1] in conditions]
-            if not tasks:
-                continue
-            # Spawned, not forked: the models' threads would not survive a fork.
-            pool = ProcessPoolExecutor(
-                1, mp_context=multiprocessing.get_context("spawn"), initializer=_open, initargs=(plan,)
-            )
-            stack.callback(pool.shutdown, wait=False, cancel_futures=True)
-            waiting |= {pool.submit(_work, *task) for task in tasks}
-        try:
-            while waiting:
-                ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in ready)
-        except BrokenProcessPool:
-            raise LongMemEvalError(
-                f"a worker died (out of memory?); what was measured is in {out}: the same command goes on from there"
-            ) from None
+    return spread(
+        [([one for one in todo if one[1] in conditions], 1) for conditions in lanes],
+        _work,
+        opened=_opened,
+        plan=plan,
+        refusal=LongMemEvalError,
+        lost=f"a worker died (out of memory?); what was measured is in {out}: the same command goes on from there",
+    )
 
 
-_WORKER: list[tuple[_Material, Parts]] = []
-"""Of this process: models are loaded once."""
-_UNOPENED: list[str] = []
-"""Why there are none: a worker that cannot begin breaks the pool, and with it the reason is lost."""
-
-
-def _open(plan: Plan) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops us
-    try:
-        _WORKER[:] = [(_material(plan), open_parts(plan))]
-    except ThymusError as error:
-        _UNOPENED.append(str(error))
+def _opened(plan: Plan) -> tuple[_Material, Parts]:
+    return _material(plan), open_parts(plan)
 
 
 def open_parts(plan: Plan) -> Parts:
@@ -244,8 +215,7 @@ def open_parts(plan: Plan) -> Parts:
 
     :raises ThymusError: where one of them cannot be had.
     """
-    embedder = OnceEmbedder(get_embedder(plan.embedder, threads=1))
-    judge = OnceJudge(get_judge(plan.gate_judge, embedder=embedder, rivals=True))
+    embedder, judge = once.open_parts(plan.embedder, plan.gate_judge)
     if plan.reader == readers.WORST_CASE and not plan.llm:
         return Parts(embedder=embedder, judge=judge, k=plan.k)
     from thymus.llm import open_model
@@ -256,8 +226,6 @@ def open_parts(plan: Plan) -> Parts:
     return Parts(embedder=embedder, judge=judge, reader=reader, answers=answers, k=plan.k)
 
 
-def _work(gate: str, condition: Condition) -> Measured:
-    if _UNOPENED:
-        raise LongMemEvalError(_UNOPENED[0])
-    material, parts = _WORKER[0]
+def _work(opened: tuple[_Material, Parts], task: tuple[str, Condition]) -> Measured:
+    (material, parts), (gate, condition) = opened, task
     return measure(gate, condition, _records(material, condition), material.asked, parts)

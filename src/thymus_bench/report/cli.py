@@ -129,9 +129,9 @@ def show(
             _wrote([write_page(run, summary, html)])
         if form is Form.TERMINAL and not out:
             if not (plot or html):
-                from thymus_bench.report.page import facts
+                from thymus_bench.report.runs import facts
 
-                for line in facts(run):
+                for line in facts(run.config):
                     console().print(line, markup=False, highlight=False, soft_wrap=True)
                 print_tables(summary, console(), by=by or (Breakdown.KIND,))
             return

@@ -20,18 +20,13 @@ from thymus_bench.report.chart import Panel, panels
 from thymus_bench.report.comparison import state
 from thymus_bench.report.drawing import svg
 from thymus_bench.report.render import escape_html, html_table
-from thymus_bench.report.runs import ReportError, Run
+from thymus_bench.report.runs import ReportError, Run, facts
 from thymus_bench.report.table import NOTHING, Table
 from thymus_bench.report.tables import legend, notes, tables
 from thymus_bench.scenarios import Category
 
 MOST_PLAYS: Final = 20_000
 """More make a page that a browser opens slowly; the page says how many are left out."""
-_FACTS: Final = (
-    *("version", "started", "reader", "llm"),
-    *("grader", "gate_judge", "embedder", "store", "k", "seed"),
-)
-"""Of ``run.json``, what a reader of the page wants to know."""
 _LINKS: Final = {"chart": "Chart", "tables": "Tables", "plays-all": "Plays", "metrics": "Metrics"}
 
 
@@ -55,7 +50,7 @@ def page(run: Run, summary: Mapping[str, Any]) -> str:
     charts = panels(summary)
     parts = [
         f"<h1>{escape_html(title)}</h1>",
-        *(f'<p class="lead">{escape_html(note)}</p>' for note in (*facts(run), *notes(summary))),
+        *(f'<p class="lead">{escape_html(note)}</p>' for note in (*facts(run.config), *notes(summary))),
         f"<nav>{''.join(f'<a href=#{at}>{name}</a>' for at, name in _LINKS.items())}</nav>",
         *(_chart(charts) if charts else ()),
         "<h2 id=tables>Tables</h2>",
@@ -90,16 +85,6 @@ def document(title: str, parts: Iterable[str]) -> str:
         f"<title>{escape_html(title)}</title>\n<style>\n{style}</style></head>\n<body>\n{body}\n"
         f"<script>{script}</script>\n</body></html>\n"
     )
-
-
-def facts(run: Run) -> Iterator[str]:
-    """What was measured and with what, in a sentence; nothing of a run that does not say."""
-    told = [f"{name.replace('_', ' ')} {run.config[name]}" for name in _FACTS if run.config.get(name) not in (None, "")]
-    scenarios = run.config.get("scenarios")
-    if isinstance(scenarios, dict) and scenarios.get("digest"):
-        told.append(f"scenarios {scenarios['digest']}")
-    if told:
-        yield ", ".join(told).capitalize() + "."
 
 
 def _chart(charts: Sequence[Panel]) -> Iterator[str]:

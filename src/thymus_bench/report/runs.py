@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -49,6 +49,25 @@ class Run:
         if baseline and baseline not in self.gates:
             raise ReportError(f"the run has no gate {baseline!r} to compare with: it has {', '.join(self.gates)}")
         return summarise(self.outcomes, baseline=baseline or ALLOW_ALL, seed=self.seed)
+
+
+_FACTS: Final = (
+    *("version", "started", "reader", "llm"),
+    *("grader", "gate_judge", "embedder", "store", "k", "seed"),
+)
+"""Of ``run.json``, what a reader of tables wants to know: alone they look alike, whatever judged and embedded."""
+
+
+def facts(config: Mapping[str, Any]) -> Iterator[str]:
+    """What was measured and with what, in a sentence, and a warning where that says nothing of any defence."""
+    told = [f"{name.replace('_', ' ')} {config[name]}" for name in _FACTS if config.get(name) not in (None, "")]
+    scenarios = config.get("scenarios")
+    if isinstance(scenarios, dict) and scenarios.get("digest"):
+        told.append(f"scenarios {scenarios['digest']}")
+    if told:
+        yield ", ".join(told).capitalize() + "."
+    if "echo" in (config.get("llm"), config.get("grader")) or config.get("embedder") == "hash":
+        yield "A test of the pipeline: meaningless as a result."
 
 
 def newest(results: Path = RESULTS) -> Path:
