@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
-from thymus.guard import BATCH, MemoryGuard
+from thymus.guard import MemoryGuard
+from thymus.streams import BATCH
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -69,15 +70,15 @@ class AsyncMemoryGuard:
         """A turn of an assistant: ``async with guard.turn() as turn:``, as ``MemoryGuard.turn``."""
         return AsyncTurn(self.guard.turn())
 
-    async def remember_many(self, messages: Iterable[Message]) -> AsyncIterator[Written]:
+    async def remember_many(self, messages: Iterable[Message], *, at_once: int | None = None) -> AsyncIterator[Written]:
         """Learn from a stream of messages; one result a message, in order."""
         stream = iter(messages)
         while batch := list(islice(stream, BATCH)):
-            for written in await asyncio.to_thread(self._remember_batch, batch):
+            for written in await asyncio.to_thread(self._remember_batch, batch, at_once):
                 yield written
 
-    def _remember_batch(self, batch: list[Message]) -> list[Written]:
-        return list(self.guard.remember_many(batch))
+    def _remember_batch(self, batch: list[Message], at_once: int | None) -> list[Written]:
+        return list(self.guard.remember_many(batch, at_once=at_once))
 
     message = _threaded(MemoryGuard.message)
     remember = _threaded(MemoryGuard.remember)

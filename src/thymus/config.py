@@ -18,6 +18,7 @@ from thymus.errors import ConfigError, InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from thymus.llm import LimitedModel, Model
     from thymus.ports import Embedder, Extractor, Judge, Matrix, Store
 
 DEFAULT_EMBEDDER: Final = "e5-small"
@@ -25,6 +26,9 @@ DEFAULT_JUDGE: Final = "local"
 DEFAULT_USER: Final = "me"
 DEFAULT_TENANT: Final = "default"
 IN_MEMORY: Final = ":memory:"
+LLM_CACHE: Final = "THYMUS_LLM_CACHE"
+LLM_ATTEMPTS: Final = 2
+"""How often a guard asks a model that fails, before what is bundled takes over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,13 +137,49 @@ def open_store(path: str | os.PathLike[str] | None, embedder: Embedder) -> Store
     return SqliteStore(where, **made_for)
 
 
-def open_judge(judge: str | Judge, embedder: Embedder) -> Judge:
-    """The judge of that name, or the judge itself."""
-    if not isinstance(judge, str):
+def open_llm(llm: str | Model | None, max_cost: float | None) -> LimitedModel | None:
+    """The language model that a guard asks, behind its limits; ``None`` where ``llm`` names a judge of another sort.
+
+    Answers are not kept: they quote messages, and ``forget`` could not erase them there. ``THYMUS_LLM_CACHE`` names a
+    folder to keep them in all the same.
+
+    :param max_cost: US dollars that it may cost.
+    :raises ConfigError: for a limit without a model.
+    """
+    if llm is None or (isinstance(llm, str) and not _is_model(llm)):
+        if max_cost is not None:
+            raise ConfigError("max_cost limits what a language model costs: name one with llm, or leave it out")
+        return None
+    from thymus.judges import ONLY
+    from thymus.llm import LimitedModel, open_model
+
+    if not isinstance(llm, str):
+        return llm if isinstance(llm, LimitedModel) else LimitedModel(llm, max_usd=max_cost)
+    cache = os.environ.get(LLM_CACHE)
+    model = open_model(llm.removeprefix(ONLY), cache=Path(cache) if cache else None, attempts=LLM_ATTEMPTS)
+    return LimitedModel(model, max_usd=max_cost)
+
+
+def _is_model(name: str) -> bool:
+    from thymus.judges import ONLY
+    from thymus.llm import names_model
+
+    return names_model(name.removeprefix(ONLY))
+
+
+def open_judge(judge: str | Judge | None, embedder: Embedder, model: LimitedModel | None = None) -> Judge:
+    """The judge of that name (by default the bundled one), or the judge itself.
+
+    :param model: a language model that is open, to be asked where the bundled judge is unsure; it also extracts, and
+        says then what kind of statement each is.
+    """
+    if judge is not None and not isinstance(judge, str):
         return judge
     from thymus.judges import get_judge
 
-    return get_judge(judge, embedder=embedder, rivals=True)
+    if model is not None:
+        return get_judge(judge or model.name, embedder=embedder, model=model, sorts=False)
+    return get_judge(judge or DEFAULT_JUDGE, embedder=embedder, rivals=True)
 
 
 def readable(text: str) -> str:
@@ -151,8 +191,13 @@ def readable(text: str) -> str:
     return plain_text(text) if looks_like_html(text) else text
 
 
-def open_extractor() -> Extractor:
-    """The extractor that needs no model."""
+def open_extractor(model: Model | None = None) -> Extractor:
+    """The extractor that needs no model, or the one that asks it and has the other take over where it fails."""
     from thymus.extract import RuleExtractor
 
-    return RuleExtractor()
+    rules = RuleExtractor()
+    if model is None:
+        return rules
+    from thymus.llm.extractor import WITHIN_S, ModelExtractor
+
+    return ModelExtractor(model, rest=rules, instead=rules, within=WITHIN_S)

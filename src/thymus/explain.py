@@ -10,7 +10,7 @@ from thymus.core.gates import GATES
 from thymus.core.policy import Policy
 from thymus.core.quoting import carrier, quote
 from thymus.core.relations import CONFIRMED, DETECTED, Label
-from thymus.records import Explanation
+from thymus.records import FALLBACKS, Explanation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,6 +58,8 @@ def explain(
             why = "; ".join(rules) or "no rule holds it back"
             moved = change.after.value if change.before is None else f"{change.before.value} → {change.after.value}"
             lines.append(f"#{event.seq} {event.at.date().isoformat()} {moved}: {why}.")
+        if stood_in := event.note.get(FALLBACKS):
+            lines.append(f"#{event.seq}: no answer came from a model, so {stood_in}.")
     for edge in edges:
         other = others.get(edge.rival if edge.claim == belief.id else edge.claim)
         if other is not None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from thymus import amendments, config, retrieval
@@ -26,6 +24,7 @@ from thymus.ports import Verification
 from thymus.records import Event, Explanation, SourceRecord, Written
 from thymus.settlement import ATTEMPTS, settle
 from thymus.stores.texts import Library
+from thymus.streams import in_batches, side_by_side
 
 if TYPE_CHECKING:
     import os
@@ -33,14 +32,16 @@ if TYPE_CHECKING:
 
     from thymus.core.action_rules import ActionPolicy
     from thymus.core.actions import Verdict
+    from thymus.llm import Model
     from thymus.ports import Clock, Embedder, Extractor, Judge, Store
     from thymus.retelling import Progress, Retelling
     from thymus.turns import Turn
 
 LONGEST_MESSAGE: Final = 10_000_000
 """Characters. A longer message is refused rather than cut: nothing of it would be lost unseen."""
-BATCH: Final = 64
-"""Messages that ``remember_many`` extracts and embeds at once."""
+
+AT_ONCE: Final = 8
+"""Questions to a language model that ``remember_many`` has under way at the same time."""
 
 
 class MemoryGuard:
@@ -52,7 +53,11 @@ class MemoryGuard:
     :param path: ``"memory.db"`` (SQLite), ``"memory.json"`` (a readable snapshot), ``":memory:"`` or ``None`` (gone
         when the process ends).
     :param gate: the name of a gate (``thymus.GATES``) or a ``Policy`` of your own.
-    :param llm: a model that judges instead of the bundled one.
+    :param llm: a language model that extracts claims, and judges where the bundled judge is unsure:
+        ``anthropic:MODEL``, ``openai:MODEL``, ``openai:MODEL@http://HOST/v1``, ``ollama:MODEL``, ``claude-code``,
+        ``codex`` or an open one (``thymus.llm.open_model``). Where it fails the bundled rules and judge take over, and
+        ``Written.fallbacks`` says so. Or another judge by name: ``typed``, ``nli:…``.
+    :param max_cost: US dollars that the model may cost in this guard's life; then the bundled judge goes on alone.
     :param user_id: whose memory it is; two users never see each other's.
     :param tenant: whose user it is, where one store serves several organisations.
     :param judge, embedder: by name, or an object that fits ``thymus.ports``.
@@ -63,7 +68,8 @@ class MemoryGuard:
         self,
         path: str | os.PathLike[str] | None = None,
         *,
-        llm: str | None = None,
+        llm: str | Model | None = None,
+        max_cost: float | None = None,
         gate: str | Policy = DEFAULT_GATE,
         user_id: str = config.DEFAULT_USER,
         tenant: str = config.DEFAULT_TENANT,
@@ -76,10 +82,13 @@ class MemoryGuard:
         self.policy = get_gate(gate)
         self._scope = Scope(tenant=_named(tenant, "tenant"), user=_named(user_id, "user_id"))
         embeds = config.LazyEmbedder(embedder) if isinstance(embedder, str) else embedder
+        self.llm = config.open_llm(llm, max_cost)
+        """The language model behind its limits (``llm.spent`` says what it took), or ``None``."""
+        named = llm if isinstance(llm, str) else None
         self._parts = Parts(
-            judge=config.open_judge(judge or llm or config.DEFAULT_JUDGE, embeds),
+            judge=config.open_judge(judge or named, embeds, None if judge else self.llm),
             store=store or config.open_store(path, embeds),
-            extractor=extractor or config.open_extractor(),
+            extractor=extractor or config.open_extractor(self.llm),
             embedder=embeds,
             clock=clock,
         )
@@ -92,6 +101,7 @@ class MemoryGuard:
         other = object.__new__(type(self))
         other.policy = self.policy
         other._scope = Scope(tenant=self._scope.tenant, user=_named(user_id, "user_id"))
+        other.llm = self.llm
         other._parts = self._parts
         other._writing = threading.RLock()
         other._library = self._library
@@ -107,8 +117,10 @@ class MemoryGuard:
         self.close()
 
     def close(self) -> None:
-        """Release the store; closing twice is fine."""
+        """Release the store and the model; closing twice is fine."""
         self._parts.store.close()
+        if self.llm is not None:
+            self.llm.close()
 
     @property
     def user_id(self) -> str:
@@ -148,21 +160,21 @@ class MemoryGuard:
         )
         return self._settle(prepare(self._parts, [message]))[0]
 
-    def remember_many(self, messages: Iterable[Message]) -> Iterator[Written]:
+    def remember_many(self, messages: Iterable[Message], *, at_once: int | None = None) -> Iterator[Written]:
         """Learn from a stream of messages (made by ``message``), faster than one by one; one result each, in order.
 
-        Memory use does not grow with the stream. A result that was yielded is on disk.
+        Memory use does not grow with the stream. A result that was yielded is on disk. A language model is asked about
+        several messages at the same time; what they come to is decided one after the other.
+
+        :param at_once: how many questions to a language model are under way at the same time; 8 by default.
+        :raises InputError: where ``at_once`` is no such number.
         """
+        if at_once is not None and (not _is_number(at_once) or at_once < 1):
+            raise InputError("at_once is how many questions are asked at the same time: a whole number, 1 or more")
         stream = iter(messages)
-        batches = iter(lambda: list(islice(stream, BATCH)), [])
-        with ThreadPoolExecutor(1, thread_name_prefix="thymus-prepare") as other:  # embeds ahead while this one settles
-            ready = [other.submit(prepare, self._parts, batch) for batch in islice(batches, 1)]
-            while ready:
-                prepared = ready.pop().result()
-                ready = [other.submit(prepare, self._parts, batch) for batch in islice(batches, 1)]
-                with self._parts.store.bulk():
-                    written = self._settle(prepared)
-                yield from written
+        if self.llm is None:
+            return in_batches(self._parts, self._settle, stream)
+        return side_by_side(self._parts, self._scope, self._settle, stream, self.llm, at_once or AT_ONCE)
 
     def _settle(self, prepared: Sequence[Prepared]) -> list[Written]:
         with self._writing:

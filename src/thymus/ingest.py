@@ -57,6 +57,9 @@ class Tally:
     :param mails: mails that were looked at for results of the user's own mail servers, where those were named.
     :param reported: those of them in which there are such results, wherever they stand.
     :param proved: those whose sender they prove.
+    :param fell_back: messages for which something bundled stood in for the language model, in part or whole;
+        ``first_fallback`` what did for the first of them, and why.
+    :param stopped: why nothing more was read though there was more; empty where all was read.
     """
 
     read: int = 0
@@ -68,6 +71,9 @@ class Tally:
     mails: int = 0
     reported: int = 0
     proved: int = 0
+    fell_back: int = 0
+    first_fallback: str = ""
+    stopped: str = ""
     claims: Counter[Outcome] = field(default_factory=Counter)
     problems: int = 0
     first_problems: list[Problem] = field(default_factory=list)
@@ -77,6 +83,9 @@ class Tally:
     def add(self, written: Written) -> None:
         """Count what became of one message."""
         self.read += 1
+        if written.fallbacks:
+            self.fell_back += 1
+            self.first_fallback = self.first_fallback or written.fallbacks[0]
         if not written.memories:
             self.unstated += 1
             return
@@ -130,6 +139,9 @@ class Tally:
             "mails_checked": self.mails,
             "mails_with_results": self.reported,
             "mails_proved": self.proved,
+            "fell_back": self.fell_back,
+            "first_fallback": self.first_fallback,
+            "stopped": self.stopped,
             "problems": self.problems,
             "first_problems": [{"location": p.location, "reason": p.sentence} for p in self.first_problems],
             "newest_held_back": [memory.to_dict() for memory in reversed(self.newest_held)],
@@ -239,20 +251,33 @@ def ingest(
     tally: Tally,
     bookmarks: Bookmarks,
     on_step: Callable[[], None] = lambda: None,
+    at_once: int | None = None,
 ) -> None:
     """Read files and folders into a guard; ``tally`` is up to date whenever ``on_step`` is called, and at any exit.
 
+    Where the guard's language model has cost what it may, nothing more is read and ``tally.stopped`` says so; what was
+    handed over by then is learned all the same.
+
+    :param at_once: about how many messages a language model is asked at the same time; see ``remember_many``.
     :raises StoreError: the memory cannot be written; what ``tally`` counts is kept, and the bookmarks know it.
     """
     for path in paths:
         try:
-            _ingest_one(guard, path, reading, tally, bookmarks, on_step)
+            _ingest_one(guard, path, reading, tally, bookmarks, on_step, at_once)
         finally:
             bookmarks.save()
+        if tally.stopped:
+            return
 
 
 def _ingest_one(
-    guard: MemoryGuard, path: Path, reading: Reading, tally: Tally, bookmarks: Bookmarks, on_step: Callable[[], None]
+    guard: MemoryGuard,
+    path: Path,
+    reading: Reading,
+    tally: Tally,
+    bookmarks: Bookmarks,
+    on_step: Callable[[], None],
+    at_once: int | None,
 ) -> None:
     how = [reading.source, reading.format, dict(reading.columns), *reading.proving]
     key = json.dumps([str(path.resolve()), guard.user_id, *how])
@@ -267,17 +292,29 @@ def _ingest_one(
                 continue
             if reading.limit is not None and tally.read + len(handed_over) >= reading.limit:
                 return
+            tally.stopped = _stopped(guard)
+            if tally.stopped:
+                return
             message = _message(found, reading, guard, tally)
             if message is not None:
                 handed_over.append((position, found))
                 yield message
 
-    for written in guard.remember_many(ready()):
+    for written in guard.remember_many(ready(), at_once=at_once):
         position, found = handed_over.popleft()
         tally.add(written)
         tally.trace(found)
         bookmarks.move(key, signature, position)
         on_step()
+
+
+def _stopped(guard: MemoryGuard) -> str:
+    """Why no further message is to be read; empty where it is."""
+    if guard.llm is None or not guard.llm.exhausted:
+        return ""
+    if guard.llm.spent.unpriced:
+        return f"nobody publishes what {guard.llm.name} costs, so that no limit can be kept"
+    return f"{guard.llm.name} has cost the ${guard.llm.max_usd:,.10g} that it may"
 
 
 def _read(path: Path, reading: Reading, tally: Tally) -> Iterator[Found]:

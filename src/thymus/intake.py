@@ -5,17 +5,18 @@ from __future__ import annotations
 import logging
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from thymus import config
 from thymus.circumstances import Registries
-from thymus.core.claims import Claim, Kind, fold
+from thymus.core.claims import Claim, Kind, fold, more_careful
 from thymus.core.disclose import mask_own_wording
 from thymus.core.provenance import Source, lineage_of
 from thymus.errors import SourceError
 from thymus.extract.attribution import forwarded
+from thymus.fallbacks import Heard, fell_back, listening
 from thymus.ports import Clock, Embedder, Extractor, Judge, Statement, Store, Vector
 
 if TYPE_CHECKING:
@@ -87,12 +88,18 @@ class Prepared:
     at: datetime
     drafts: tuple[Draft, ...]
     hazards: tuple[str, ...] = ()
+    heard: Heard = field(default_factory=Heard)
 
 
 def prepare(parts: Parts, messages: Sequence[Message]) -> list[Prepared]:
     """Extract, embed and classify: one batch for the embedder and one for the judge."""
     at = parts.clock()
-    found: list[list[Passage]] = [_passages(parts.extractor, message) for message in messages]
+    found: list[list[Passage]] = []
+    heard: list[Heard] = []
+    for message in messages:
+        with listening() as extracting:
+            found.append(_passages(parts.extractor, message))
+        heard.append(extracting)
     texts = [passage.text for passages in found for passage in passages]
     vectors = iter(_halved(parts.embedder.embed(texts, role="passage")) if texts else ())
     statements = [
@@ -102,31 +109,42 @@ def prepare(parts: Parts, messages: Sequence[Message]) -> list[Prepared]:
         for message, passages in zip(messages, found, strict=True)
         for passage in passages
     ]
-    kinds = iter(_classify(parts.judge, statements))
+    with listening() as sorting:
+        kinds = iter(_classify(parts.judge, statements))
     ready = iter(statements)
     prepared = []
-    for message, passages in zip(messages, found, strict=True):
+    for message, passages, told in zip(messages, found, heard, strict=True):
+        told.fallbacks += sorting.fallbacks if passages else ()
         drafts, hazards = [], _hazards(message.text)
         orders = [hazard.span for hazard in hazards if hazard.kind == "injection"]
         passed_on = forwarded(message.text)
         for passage in passages:
-            statement, kind = next(ready), next(kinds)
+            statement = next(ready)
+            claim = Claim(
+                text=passage.text,
+                kind=next(kinds),
+                evidence_id="",
+                span=passage.span,
+                source=message.source,
+                lineage=_lineage(message, passed_on, passage.span[0]),
+                observed_at=message.observed_at or at,
+            )
+            kind = _kind(claim, passage)
             if any(start < passage.span[1] and passage.span[0] < end for start, end in orders):
                 kind = Kind.INSTRUCTION  # an overt order to an assistant is one, whatever the judge says
             if kind is not Kind.NOT_A_CLAIM and statement.vector is not None:
-                claim = Claim(
-                    text=passage.text,
-                    kind=kind,
-                    evidence_id="",
-                    span=passage.span,
-                    source=message.source,
-                    lineage=_lineage(message, passed_on, passage.span[0]),
-                    observed_at=message.observed_at or at,
-                )
-                drafts.append(Draft(claim=claim, vector=statement.vector))
+                drafts.append(Draft(claim=replace(claim, kind=kind), vector=statement.vector))
         names = tuple(dict.fromkeys((*_names(hazards), *message.hidden)))
-        prepared.append(Prepared(message=message, at=at, drafts=tuple(drafts), hazards=names))
+        prepared.append(Prepared(message=message, at=at, drafts=tuple(drafts), hazards=names, heard=told))
     return prepared
+
+
+def _kind(claim: Claim, passage: Passage) -> Kind:
+    """The kind that the judge gave, or the extractor. Where an outsider had a part in it, the one that is treated with
+    more care: a model has read the outsider's words."""
+    if passage.kind is None:
+        return claim.kind
+    return passage.kind if claim.from_user else more_careful(claim.kind, passage.kind)
 
 
 def _lineage(message: Message, passed_on: Sequence[Forwarded], at: int) -> tuple[Source, ...]:
@@ -166,6 +184,7 @@ def _classify(judge: Judge, statements: Sequence[Statement]) -> list[Kind]:
     except Exception as error:  # noqa: BLE001  (whatever a judge does, no message is lost)
         _log.warning("judge %s could not classify: %r", judge.name, error)
         _log.debug("its failure", exc_info=True)
+        fell_back(f"the typed rules sorted, in place of the judge {judge.name}", error)
     from thymus.judges import get_judge
 
     return get_judge("typed").classify(statements)

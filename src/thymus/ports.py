@@ -93,10 +93,14 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A stretch of a message that may be a claim: its text on one line, and [start, end) in the message."""
+    """A stretch of a message that may be a claim: its text on one line, and [start, end) in the message.
+
+    :param kind: what the extractor takes it for; ``None`` where that is the judge's to say alone.
+    """
 
     text: str
     span: tuple[int, int]
+    kind: Kind | None = None
 
 
 class Extractor(Protocol):

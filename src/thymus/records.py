@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from thymus.core.beliefs import SHOWN, Act, Change, Status
 from thymus.core.disclose import Memory
 from thymus.core.policy import Effect
+
+FALLBACKS: Final = "fallbacks"
+"""What stood in for a model, in the note of an act."""
 
 
 class Outcome(StrEnum):
@@ -43,6 +46,7 @@ class Written:
     :param replaced: ids of the memories that were superseded.
     :param hazards: what is dangerous on its face, as ``injection: override`` or ``secret: card``; an overt
         order counts as an instruction whatever the judge says, and a secret is kept as it was said.
+    :param fallbacks: what stood in for a model that could not answer, and why, in words.
     """
 
     effect: Outcome
@@ -51,6 +55,7 @@ class Written:
     outcomes: tuple[Outcome, ...] = ()
     replaced: tuple[str, ...] = ()
     hazards: tuple[str, ...] = ()
+    fallbacks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The record in JSON's types."""
@@ -63,6 +68,7 @@ class Written:
             ],
             "replaced": list(self.replaced),
             "hazards": list(self.hazards),
+            "fallbacks": list(self.fallbacks),
         }
 
 

@@ -11,7 +11,7 @@ import json
 import logging
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final
@@ -26,9 +26,10 @@ from thymus.core.policy import Circumstances, Effect, Policy, Rival
 from thymus.core.provenance import Assurance
 from thymus.core.relations import REPEATS, Label, Relation
 from thymus.errors import StaleVersionError
+from thymus.fallbacks import fell_back, listening
 from thymus.intake import Draft, Message, Parts, Prepared
 from thymus.ports import Judge, Neighbour, Probe, Statement, Store, Vector
-from thymus.records import Outcome, Written
+from thymus.records import FALLBACKS, Outcome, Written
 
 _log = logging.getLogger("thymus")
 
@@ -47,7 +48,24 @@ _STANDING: Final = {
 
 def settle(parts: Parts, policy: Policy, scope: Scope, prepared: Prepared) -> Written:
     """Decide on each claim of a message and commit all of it in one transaction."""
-    return replace(_settle(parts, policy, scope, prepared), hazards=prepared.hazards)
+    with listening(prepared.heard) as heard:
+        written = _settle(parts, policy, scope, prepared)
+    told = tuple(dict.fromkeys(str(one) for one in heard.fallbacks))
+    return replace(written, hazards=prepared.hazards, fallbacks=told)
+
+
+def foresee(parts: Parts, scope: Scope, prepared: Prepared) -> None:
+    """Have the judge answer what settling the message would ask it now, for a judge that remembers what it answered.
+
+    Messages are settled one after the other, and judged at the same time: only what an earlier one of them brings in
+    is then still to be asked.
+    """
+    if not prepared.drafts:
+        return
+    found, _ = parts.store.rivals(scope, _probes(prepared.drafts), RIVALS)
+    with listening() as heard:
+        _relate(parts.judge, prepared.drafts, found)
+    prepared.heard.calls += heard.calls  # what stood in is heard when the message is settled, if it still does
 
 
 def _settle(parts: Parts, policy: Policy, scope: Scope, prepared: Prepared) -> Written:
@@ -61,7 +79,9 @@ def _settle(parts: Parts, policy: Policy, scope: Scope, prepared: Prepared) -> W
         if attempt:
             time.sleep(random.uniform(0, _PAUSE * attempt))  # noqa: S311  (spreads writers, guards nothing)
         proposal = _propose(parts, policy, scope, prepared, evidence, busy=last)
-        revision = proposal.revision(scope, evidence, prepared, policy.name)
+        stood_in = "; ".join(dict.fromkeys(one.what for one in prepared.heard.fallbacks))
+        note = {"gate": policy.name} | ({FALLBACKS: stood_in} if stood_in else {})
+        revision = proposal.revision(scope, evidence, prepared, note)
         try:
             parts.store.commit(revision, expecting=None if last else proposal.version)
         except StaleVersionError:
@@ -181,7 +201,7 @@ class _Proposal:
         self.memories.append(Memory.of(belief, decision.contests))
         self.reasons += decision.reasons
 
-    def revision(self, scope: Scope, evidence: Evidence, prepared: Prepared, gate: str) -> Revision:
+    def revision(self, scope: Scope, evidence: Evidence, prepared: Prepared, note: Mapping[str, str]) -> Revision:
         """All of it, ready to commit."""
         return Revision(
             scope=scope,
@@ -192,7 +212,7 @@ class _Proposal:
             changes=tuple(self.changes),
             edges=tuple(self.edges),
             vectors=self.vectors,
-            note={"gate": gate},
+            note=note,
         )
 
     def written(self) -> Written:
@@ -226,7 +246,7 @@ def rule(
 
     :param busy: the scope never stood still: go the careful way.
     """
-    probes = [Probe(text=draft.claim.text, vector=draft.vector, origins=draft.claim.origins) for draft in drafts]
+    probes = _probes(drafts)
     found, version = parts.store.rivals(scope, probes, RIVALS)
     registry = parts.registries.of(parts.store, scope)
     echoes = [_echo(draft.claim, near) for draft, near in zip(drafts, found, strict=True)]
@@ -260,6 +280,10 @@ def rule(
     if not busy:  # or else all that others said is held back already, and nobody replaces
         _hold_siblings(policy, decided, superseded)
     return decided, version
+
+
+def _probes(drafts: Sequence[Draft]) -> list[Probe]:
+    return [Probe(text=draft.claim.text, vector=draft.vector, origins=draft.claim.origins) for draft in drafts]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -346,6 +370,7 @@ def answers(judge: Judge, pairs: Sequence[tuple[Statement, Statement]]) -> list[
         _log.warning("judge %s could not relate: %r", judge.name, error)
         _log.debug("its failure", exc_info=True)
         because = f"failed ({type(error).__name__})"
+        fell_back(f"no contradiction was ruled out, in place of the judge {judge.name}", error)
     return [Relation.unknown(because, judge=judge.name)] * len(pairs)
 
 

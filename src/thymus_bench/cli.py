@@ -31,6 +31,7 @@ Examples:
   thymus-eval --suite floods --suite laundering      other suites; --suite all for every one
   thymus-eval --suite longmemeval --data DIR         LongMemEval, poisoned
   thymus-eval --llm ollama:qwen3:4b --judge ollama:qwen3:4b
+  thymus-eval --gate-judge anthropic:NAME --cost     a model judges where the bundled judge is unsure
   thymus-eval --llm echo --embedder hash             the pipeline without any model: meaningless as a result
   thymus-eval --resume results/2026-11-30T09-00-00   go on where it stopped
   thymus-report                                      the tables, figures and page of the newest run"""
@@ -57,13 +58,18 @@ def evaluate(
         str,
         typer.Option(
             help="Model of the agent that extracts and answers: anthropic:NAME, openai:NAME, openai:NAME@URL, "
-            "ollama:NAME, echo. Without one, the worst-case reader adopts whatever reaches the context."
+            "ollama:NAME, claude-code, codex, echo. Without one, the worst-case reader adopts whatever reaches the "
+            "context."
         ),
     ] = "",
     judge: Annotated[str, typer.Option(help="Model that grades replies; keyword markers grade without one.")] = "",
-    gate_judge: Annotated[str, typer.Option(help="What answers the gates' two questions: local, typed, nli:PATH.")] = (
-        "local"
-    ),
+    gate_judge: Annotated[
+        str,
+        typer.Option(
+            help="What answers the gates' two questions: local, typed, nli:PATH; a model (anthropic:NAME ...) where "
+            "local is unsure, or only:anthropic:NAME for the model about everything."
+        ),
+    ] = "local",
     embedder: Annotated[str, typer.Option(help="e5-small, minilm, hash, or the folder of an ONNX model.")] = "e5-small",
     store: Annotated[str, typer.Option(help="Where each play keeps its memory: memory, sqlite or json.")] = "memory",
     data: Annotated[

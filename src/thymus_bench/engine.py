@@ -25,7 +25,7 @@ from thymus_bench import readers, suites
 from thymus_bench.files import json_text, write_whole
 from thymus_bench.grade import open_grader
 from thymus_bench.metrics import summarise
-from thymus_bench.once import open_parts
+from thymus_bench.once import open_embedder, open_judge
 from thymus_bench.outcomes import Outcome, read_outcomes
 from thymus_bench.play import Stage, failed, in_process, play
 from thymus_bench.report import summary_markdown
@@ -47,7 +47,7 @@ class Run:
 
     :param reader: ``worst-case``, or ``agent`` for a model.
     :param llm: the agent's model; ``grader``: what reads the replies (``markers`` or a model).
-    :param gate_judge: what answers the gates' two questions.
+    :param gate_judge: what answers the gates' two questions, as ``once.open_judge`` reads it.
     :param repeats: how often each scenario is played; only a model makes these differ.
     :param cache, offline: whether answers of models, judge and embedder are kept, and nothing but these is used of a
         model.
@@ -222,7 +222,8 @@ def open_stages(run: Run) -> list[Stage]:
 
     :raises ThymusError: where a reader, judge or embedder cannot be had.
     """
-    embedder, judge = open_parts(run.embedder, run.gate_judge, once=run.cache)
+    embedder = open_embedder(run.embedder, once=run.cache)
+    judge = open_judge(run.gate_judge, embedder, once=run.cache, offline=run.offline)
     name = STORES[run.store]
     cache = readers.DEFAULT_CACHE if run.cache else None
     return [

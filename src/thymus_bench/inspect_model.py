@@ -38,7 +38,7 @@ class InspectBackend:
         self._model, self._cache = model, cache
         self._last: tuple[Request | None, int] = (None, 0)
 
-    def complete(self, request: Request) -> Completion:
+    def complete(self, request: Request, *, timeout: float) -> Completion:  # noqa: ARG002  (inspect has its own)
         """Make one attempt; see ``thymus.llm.model.Backend``."""
         attempt = self._last[1] + 1 if request is self._last[0] else 1
         self._last = request, attempt

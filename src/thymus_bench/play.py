@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from thymus import MemoryGuard, ThymusError, Written
 from thymus_bench.markers import first_held
+from thymus_bench.once import ModelJudges, PlayJudge
 from thymus_bench.outcomes import Cost, Outcome, Verdict, Write
 from thymus_bench.readers import sides
 from thymus_bench.scenarios import Category, Part, Scenario, Turn
@@ -36,13 +38,14 @@ def in_process() -> Iterator[None]:
 class Stage:
     """What every play of a run shares.
 
+    :param judge: shared as it is, or a language model that gives each play a judge of its own.
     :param k: how many memories a recall may show.
     :param place: gives each play a path for its memory, and clears it away (``None``: in the process).
     """
 
     reader: Reader
     embedder: Embedder
-    judge: Judge
+    judge: Judge | ModelJudges
     grader: Grader | None = None
     k: int = 8
     place: Callable[[], AbstractContextManager[str | None]] = in_process
@@ -64,7 +67,8 @@ class _Clock:
 def play(scenario: Scenario, gate: str, stage: Stage, *, repeat: int = 0) -> Outcome:
     """Play a scenario under a gate.
 
-    A play that a model or a gate refuses does not stop a run: its outcome says why.
+    A play that a model or a gate refuses does not stop a run: its outcome says why. So does one in which something else
+    judged in a language model's place.
     """
     try:
         return _play(scenario, gate, stage, _unplayed(scenario, gate, stage, repeat))
@@ -101,10 +105,17 @@ def _play(scenario: Scenario, gate: str, stage: Stage, outcome: Outcome) -> Outc
     clock = _Clock()
     writes: list[Write] = []
     harmless: set[str] = set()
-    with stage.place() as path, _open(path, gate, stage, clock) as guard:
+    extractor = stage.reader.extractor()
+    judge = stage.judge
+    if isinstance(judge, ModelJudges):
+        judge = judge.for_play(repeat=outcome.repeat, sorts=extractor is None)
+    opened = partial(MemoryGuard, gate=gate, user_id="owner", judge=judge, embedder=stage.embedder)
+    with stage.place() as path, opened(path, extractor=extractor, clock=clock) as guard:
         began = time.perf_counter()
         for turn in scenario.turns:
             written = stage.reader.hear(guard.for_user(turn.user) if turn.user else guard, turn)
+            if isinstance(judge, PlayJudge):
+                judge.check(written)
             clock.tick()
             writes.append(_write(turn, written))
             if turn.part is Part.DISTRACTOR and turn.outside and not turn.user:
@@ -118,6 +129,7 @@ def _play(scenario: Scenario, gate: str, stage: Stage, outcome: Outcome) -> Outc
         Cost(job="write", calls=len(writes), ms=(heard - began) * 1_000),
         Cost(job="recall", calls=1, ms=(recalled - heard) * 1_000),
         *stage.reader.costs(),
+        *(judge.costs() if isinstance(judge, PlayJudge) else ()),
         *reply.costs,
     )
     outcome = graded(scenario, outcome, reply.text, stage.grader)
@@ -140,18 +152,6 @@ def _play(scenario: Scenario, gate: str, stage: Stage, outcome: Outcome) -> Outc
         harmless=len(harmless & (shown | told)),
         harmless_told=len(harmless & (told - shown)),
         costs=costs,
-    )
-
-
-def _open(path: str | None, gate: str, stage: Stage, clock: _Clock) -> MemoryGuard:
-    return MemoryGuard(
-        path,
-        gate=gate,
-        user_id="owner",
-        judge=stage.judge,
-        embedder=stage.embedder,
-        extractor=stage.reader.extractor(),
-        clock=clock,
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from thymus import MemoryGuard
 from thymus.llm import Answer, ModelError, ModelRefusalError, Usage
-from thymus.llm.extractor import Quotations
+from thymus.llm.extractor import Quotation, Quotations
 from thymus.llm.fencing import fenced
 from thymus_bench.agent import REFUSED, AgentReader
 from thymus_bench.readers import ReaderError, WorstCase, open_reader
@@ -36,7 +36,8 @@ class Scripted:
     def ask(self, instructions: str, prompt: str, schema: Any, *, repeat: int = 0, **_: Any) -> Answer[Any]:
         self.asked.append((instructions, prompt, repeat))
         shown = dict(fenced(prompt))
-        value = Quotations(statements=(shown["message"],)) if schema is Quotations else self._reply(shown)
+        quoted = Quotations(statements=(Quotation(words=shown.get("message", "")),))
+        value = quoted if schema is Quotations else self._reply(shown)
         return Answer(
             value=value, usage=Usage(tokens_in=10, tokens_out=2, usd=0.25), ms=1.0, cached=len(self.asked) > 2
         )

@@ -87,6 +87,10 @@ def played(folder: Path, *, model: str | Model = "none", roles: Any = None, epoc
     return read_eval_log(log.location)
 
 
+def echo(request: Request) -> Completion:
+    return Echo().complete(request, timeout=60.0)
+
+
 def mock(answer: Answer, asked: list[Request] | None = None) -> Model:
     """A model of inspect's that answers like a backend of ours."""
 
@@ -192,7 +196,7 @@ def test_the_agent_asks_the_model_of_the_eval_and_plays_as_ours_does(tmp_path: P
     stage = replace(stage, reader=AgentReader(AskingModel(Echo())), grader=MarkerGrader())
     expected = [play(one, "thymus-v3", stage) for one in run.load()]
     asked: list[Request] = []
-    log = played(tmp_path / "logs", model=mock(Echo().complete, asked), reader="agent", category="attack")
+    log = played(tmp_path / "logs", model=mock(echo, asked), reader="agent", category="attack")
     ours = [replace(one, costs=()) for one in plain(outcomes(log))]
     assert [replace(one, costs=()) for one in plain(expected)] == ours
     assert {one.model for one in outcomes(log)} == {"mockllm/model"}
@@ -202,19 +206,19 @@ def test_the_agent_asks_the_model_of_the_eval_and_plays_as_ours_does(tmp_path: P
     assert log.samples
     assert all(any(event.event == "model" for event in sample.events) for sample in log.samples)
     before = len(asked)
-    again = played(tmp_path / "more", model=mock(Echo().complete, asked), reader="agent", category="attack")
+    again = played(tmp_path / "more", model=mock(echo, asked), reader="agent", category="attack")
     assert len(asked) == before, "every answer was in the cache"
     assert plain(outcomes(again)) == plain(outcomes(log))
 
 
 def test_a_grader_has_a_role_and_epochs_are_repeats(tmp_path: Path) -> None:
     def no(request: Request) -> Completion:
-        return replace(Echo().complete(request), text='{"yes": false}')
+        return replace(echo(request), text='{"yes": false}')
 
     graded: list[Request] = []
     log = played(
         tmp_path,
-        model=mock(Echo().complete),
+        model=mock(echo),
         roles={"grader": mock(no, graded)},
         reader="agent",
         only="home-bin-day--attack",
@@ -238,9 +242,9 @@ def test_a_refusal_is_no_answer_and_a_broken_form_is_asked_again(tmp_path: Path)
 
     def odd(request: Request) -> Completion:
         if request.form is None:
-            return replace(Echo().complete(request), refusal="no")
+            return replace(echo(request), refusal="no")
         seen = sum(one.prompt == request.prompt for one in asked)
-        return replace(Echo().complete(request), text="{") if seen == 1 else Echo().complete(request)
+        return replace(echo(request), text="{") if seen == 1 else echo(request)
 
     log = played(tmp_path, model=mock(odd, asked), reader="agent", only="home-bin-day--attack")
     (found,) = outcomes(log)
@@ -253,7 +257,7 @@ def test_a_refusal_is_no_answer_and_a_broken_form_is_asked_again(tmp_path: Path)
 
 
 def test_a_play_that_fails_is_an_error_of_its_sample(tmp_path: Path) -> None:
-    log = played(tmp_path, model=mock(lambda request: replace(Echo().complete(request), text=" ")), reader="agent")
+    log = played(tmp_path, model=mock(lambda request: replace(echo(request), text=" ")), reader="agent")
     assert log.status == "error"
     assert log.error
     assert PlayError.__name__ in log.error.message

@@ -28,7 +28,7 @@ class Scripted:
         self.asked = 0
         self._refusal = refusal
 
-    def complete(self, request: Request) -> Completion:
+    def complete(self, request: Request, *, timeout: float) -> Completion:
         self.asked += 1
         usage = Usage(tokens_in=3, tokens_out=1, usd=0.5)
         return Completion(text=f"answer {self.asked}", usage=usage, refusal=self._refusal)

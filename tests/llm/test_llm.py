@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from thymus import MemoryGuard, Source
 from thymus.errors import ConfigError
 from thymus.llm import Answer, ModelError, ModelExtractor, ModelRefusalError, Usage, fence, open_model
-from thymus.llm.extractor import Quotations, place
-from thymus.llm.fencing import escape, fenced, unescape
+from thymus.llm.extractor import Quotation, Quotations, place
+from thymus.llm.fencing import CONTROL, escape, fenced, unescape
 from thymus.llm.forms import FormError, form_of, read_answer
 from thymus.llm.names import _checked, _ollama, open_backend
 
@@ -51,7 +51,8 @@ class Saying:
 
     def ask(self, instructions: str, prompt: str, schema: Any, **_: Any) -> Answer[Any]:
         self.prompts.append(prompt)
-        return Answer(value=schema(statements=self.statements), usage=Usage(), ms=0.0)
+        statements = tuple(Quotation(words=words) for words in self.statements)
+        return Answer(value=schema(statements=statements), usage=Usage(), ms=0.0)
 
     def close(self) -> None:
         """Nothing."""
@@ -115,7 +116,7 @@ def test_ollama_host_is_read_as_ollama_reads_it(host: str, address: str) -> None
 def test_a_missing_key_names_its_variable(provider: str, variable: str) -> None:
     pytest.importorskip("pydantic_ai")
     with pytest.raises(ModelError, match=variable):
-        open_backend(f"{provider}:m", 1.0, {})
+        open_backend(f"{provider}:m", {})
 
 
 def test_without_the_extra_the_error_names_it() -> None:
@@ -214,7 +215,8 @@ def test_the_echo_believes_everything() -> None:
     model = open_model("echo", cache=None)
     prompt = fence("memory", "Pay here. It is safe!") + fence("question", "Where?")
     assert model.ask("", prompt, str, prompt_version="1").value == "Pay here. It is safe!"
-    assert model.ask("", prompt, Quotations, prompt_version="1").value.statements == ("Pay here.", "It is safe!")
+    quoted = model.ask("", prompt, Quotations, prompt_version="1").value.statements
+    assert [(one.words, one.kind) for one in quoted] == [("Pay here.", "fact"), ("It is safe!", "fact")]
     whole = model.ask("", prompt, Whole, prompt_version="1").value
     assert (whole.label, len(whole.parts), whole.count) == ("a", 2, 0)
 
@@ -237,20 +239,18 @@ def test_the_echo_believes_everything() -> None:
     ],
 )
 def test_only_words_of_the_message_are_statements(message: str, quotations: list[str], spans: list[str]) -> None:
-    assert spans == [message[start:end] for start, end in place(quotations, message)]
+    assert spans == [message[start:end] for _, (start, end) in place(quotations, message)]
 
 
 @given(st.text(max_size=80), st.lists(st.text(max_size=20), max_size=6))
 def test_spans_are_apart_in_order_and_literal(message: str, quotations: list[str]) -> None:
-    spans = place(quotations, message)
     ends = 0
-    for start, end in spans:
+    for number, (start, end) in place(quotations, message):
         assert ends <= start < end <= len(message)
         ends = end
-        words = " ".join(message[start:end].split())
-        assert words in {" ".join(unescape(one).split()) for one in quotations} | {
-            " ".join(one.split()) for one in quotations
-        }
+        words = " ".join(CONTROL.sub("", message[start:end]).split())
+        given = CONTROL.sub("", quotations[number])
+        assert words in {" ".join(unescape(given).split()), " ".join(given.split())}
 
 
 def test_a_model_cannot_put_words_into_a_mouth() -> None:

@@ -64,7 +64,7 @@ def _kept() -> Iterator[None]:
     with ExitStack() as stack:
         for kind in KINDS:
             server = stack.enter_context(serving())
-            backend = open_backend(name_of(kind, server), 5.0, environment(server))
+            backend = open_backend(name_of(kind, server), environment(server))
             stack.callback(backend.close)
             _KEPT[kind] = server, backend
         yield
@@ -76,7 +76,7 @@ def opened(kind: str, *script: Any, **options: Any) -> Iterator[tuple[Model, Pro
     server, backend = _KEPT[kind]
     server.script, server.sent = list(script), []
     waits: list[float] = []
-    yield AskingModel(backend, sleep=waits.append, **options), server, waits
+    yield AskingModel(backend, sleep=waits.append, timeout=5.0, **options), server, waits
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -105,7 +105,7 @@ def test_a_model_without_structured_output_must_call_one_tool_instead() -> None:
     value = {"label": "same", "sure": True, "words": []}
     called = a_message("") | {"content": [{"type": "tool_use", "id": "t", "name": "answer", "input": value}]}
     with serving(called | {"stop_reason": "tool_use"}) as server:
-        model = AskingModel(open_backend("anthropic:claude-sonnet-4-0", 5.0, environment(server)))
+        model = AskingModel(open_backend("anthropic:claude-sonnet-4-0", environment(server)))
         assert model.ask("", "Hi", Relation, prompt_version="1").value == Relation(label="same", sure=True, words=())
         model.close()
     body = server.sent[0].body
@@ -236,7 +236,7 @@ def test_waiting_longer_than_a_minute_is_given_up_and_said() -> None:
 @pytest.mark.parametrize("kind", ["anthropic", "ollama"])
 def test_a_silent_server_is_left_after_the_time_limit(kind: str) -> None:
     with serving("Hello.", Fault(silent_s=8.0), "Hello.") as server:
-        model = AskingModel(open_backend(name_of(kind, server), 0.5, environment(server)))
+        model = AskingModel(open_backend(name_of(kind, server), environment(server)), timeout=0.5)
         model.ask("", "Hi", str, prompt_version="0")  # imports and connects
         started = time.perf_counter()
         assert model.ask("", "Hi", str, prompt_version="1").value == "Hello."
@@ -250,7 +250,7 @@ def test_a_server_that_is_not_there_is_told_how_to_be_started() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         host = f"127.0.0.1:{free.getsockname()[1]}"
-    backend = open_backend("ollama:qwen3:4b", 1.0, {"OLLAMA_HOST": host})
+    backend = open_backend("ollama:qwen3:4b", {"OLLAMA_HOST": host})
     model = AskingModel(backend, attempts=1)
     with pytest.raises(ModelError, match="ollama serve"):
         model.ask("", "Hi", str, prompt_version="1")

@@ -8,18 +8,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
+from thymus.cli import costs
 from thymus.cli.frame import INTERRUPTED, PROBLEMS, Session, complain, examples, is_file, session
 from thymus.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from thymus.guard import MemoryGuard
     from thymus.ingest import Reading, Tally
     from thymus.readers import Format
@@ -47,6 +47,7 @@ def register(app: typer.Typer) -> None:
             "thymus ingest ~/Maildir notes/ chats.jsonl",
             "thymus ingest inbox.mbox --authserv-id mx.me.example",
             "thymus ingest sms.csv --text-column body --sender-column from",
+            "thymus ingest inbox.mbox --llm anthropic:MODEL --max-cost 2",
         )
     )(ingest)
 
@@ -94,6 +95,19 @@ def ingest(
     sender_column: Annotated[str | None, typer.Option(metavar="NAME", help="Where it has the sender.")] = None,
     date_column: Annotated[str | None, typer.Option(metavar="NAME", help="Where it has the date.")] = None,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Stop after so many messages.")] = None,
+    concurrency: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="About how many messages a language model is asked at the same time; 8 by default.",
+            show_default=False,
+        ),
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(metavar="USD", help="Stop once the language model has cost this, at list price."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Learn into a copy that is thrown away.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Read again what an earlier run has read.")] = False,
 ) -> None:
@@ -101,9 +115,11 @@ def ingest(
 
     They stream by, however many; after an interruption the same command goes on where it was. Headers only say who a
     sender claims to be: nothing counts as verified but what your own mail server proved (--authserv-id). What is known
-    already changes nothing.
+    already changes nothing. A language model (--llm) is paid for what it reads, in a dry run as well.
     """
+    from thymus.cli import tallies
     from thymus.ingest import Reading, Tally
+    from thymus.llm import names_model
 
     chosen = session(ctx)
     ids, hosts = _names(authserv_id, "--authserv-id"), _names(received_by, "--received-by")
@@ -111,6 +127,11 @@ def ingest(
     if not ids and (hosts or sealers or under_received):
         raise InputError(
             "--received-by, --under-received and --arc-sealer say more of a mail server: name it with --authserv-id"
+        )
+    if concurrency is not None and not names_model(chosen.settings().llm or ""):
+        raise InputError(
+            "--concurrency is about how many messages a language model is asked at the same time: name one with --llm, "
+            "or leave it out"
         )
     missing = [path for path in paths if not path.exists()]
     if missing:
@@ -128,17 +149,30 @@ def ingest(
     )
     tally = Tally()
     interrupted = False
-    with _opened(chosen, dry_run=dry_run) as (guard, memory):
+    with _opened(chosen, dry_run=dry_run, max_cost=max_cost) as (guard, memory):
         try:
-            _run(guard, memory, paths, reading, tally, restart=restart)
+            _run(guard, memory, paths, reading, tally, restart=restart, at_once=concurrency)
         except KeyboardInterrupt:
             interrupted = True
-        _report(chosen, guard, tally, dry_run=dry_run)
+        tallies.report(chosen, guard, tally, dry_run=dry_run)
     if interrupted:
         complain("interrupted: what is counted above is kept; the same command goes on from there")
         raise typer.Exit(INTERRUPTED)
+    if tally.stopped:
+        complain(_stopped(tally, dry_run=dry_run))
+        raise typer.Exit(PROBLEMS)
     if not tally.read and not tally.skipped:
         raise typer.Exit(PROBLEMS)
+
+
+def _stopped(tally: Tally, *, dry_run: bool) -> str:
+    """That it ended before the end, and how to go on."""
+    if dry_run:
+        return f"stopped: {tally.stopped}; a higher --max-cost reads more"
+    return (
+        f"stopped: {tally.stopped}. What is counted above is kept; the same command goes on from there and may cost as "
+        "much again. A higher --max-cost goes further; without --llm the bundled judge goes on at no cost"
+    )
 
 
 def _names(given: list[str] | None, option: str) -> tuple[str, ...]:
@@ -156,21 +190,19 @@ def _names(given: list[str] | None, option: str) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def _opened(chosen: Session, *, dry_run: bool) -> Iterator[tuple[MemoryGuard, Path | None]]:
+def _opened(chosen: Session, *, dry_run: bool, max_cost: float | None) -> Iterator[tuple[MemoryGuard, Path | None]]:
     """The guard, and the file that bookmarks go beside (none for a dry run, or where the memory is no file)."""
     settings = chosen.settings()
     path = Path(settings.db) if is_file(settings.db) else None
     if not dry_run:
-        with chosen.guard(writes=True) as guard:
+        with chosen.guard(writes=True, max_cost=max_cost) as guard:
             yield guard, path
         return
     with tempfile.TemporaryDirectory(prefix="thymus-dry-run-") as folder:
         trial = Path(folder) / (path.name if path else "memory.db")
         if path and path.exists():
             _copy(path, trial)
-        with Session(
-            db=str(trial), gate=chosen.gate, llm=chosen.llm, user=chosen.user, json=chosen.json, debug=chosen.debug
-        ).guard(writes=True) as guard:
+        with replace(chosen, db=str(trial)).guard(writes=True, max_cost=max_cost) as guard:
             yield guard, None
 
 
@@ -188,22 +220,30 @@ def _copy(path: Path, to: Path) -> None:
 
 
 def _run(
-    guard: MemoryGuard, memory: Path | None, paths: list[Path], reading: Reading, tally: Tally, *, restart: bool
+    guard: MemoryGuard,
+    memory: Path | None,
+    paths: list[Path],
+    reading: Reading,
+    tally: Tally,
+    *,
+    restart: bool,
+    at_once: int | None,
 ) -> None:
     from thymus.ingest import Bookmarks, ingest
 
     state = memory.with_name(f"{memory.name}.ingest.json") if memory else None
     if restart and state:
         state.unlink(missing_ok=True)
-    with _progress(tally, paths, reading) as on_step:
-        ingest(guard, paths, reading, tally=tally, bookmarks=Bookmarks(state, memory), on_step=on_step)
+    bookmarks = Bookmarks(state, memory)
+    with _progress(guard, tally, paths, reading) as on_step:
+        ingest(guard, paths, reading, tally=tally, bookmarks=bookmarks, on_step=on_step, at_once=at_once)
 
 
 @contextlib.contextmanager
-def _progress(tally: Tally, paths: list[Path], reading: Reading) -> Iterator[Callable[[], None]]:
-    """A bar on stderr at a terminal, else a line now and then."""
+def _progress(guard: MemoryGuard, tally: Tally, paths: list[Path], reading: Reading) -> Iterator[Callable[[], None]]:
+    """A bar on stderr at a terminal, else a line now and then; with what a language model has cost so far."""
     if not sys.stderr.isatty():
-        yield _lines(tally)
+        yield _lines(guard, tally)
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -217,122 +257,31 @@ def _progress(tally: Tally, paths: list[Path], reading: Reading) -> Iterator[Cal
     with Progress(
         TextColumn("{task.completed:,.0f} messages"),
         BarColumn(),
-        TextColumn("{task.fields[rate]:,.0f}/s"),
+        TextColumn("{task.fields[rate]}/s"),
+        *([TextColumn("{task.fields[cost]}")] if guard.llm else []),
         TimeRemainingColumn(),
         console=screen.open_screen(stderr=True),
         transient=True,
     ) as bar:
-        task = bar.add_task("", total=total, rate=0.0)
+        task = bar.add_task("", total=total, rate="0", cost="")
 
         def step() -> None:
             done = tally.read + tally.skipped
-            bar.update(task, completed=done, total=None if total is None else max(total, done), rate=tally.rate)
+            end = None if total is None else max(total, done)
+            cost = costs.so_far(guard.llm) if guard.llm else ""
+            bar.update(task, completed=done, total=end, rate=costs.pace(tally.rate), cost=cost)
 
         yield step
 
 
-def _lines(tally: Tally) -> Callable[[], None]:
+def _lines(guard: MemoryGuard, tally: Tally) -> Callable[[], None]:
     last = time.monotonic()
 
     def step() -> None:
         nonlocal last
         if time.monotonic() - last >= LINE_EVERY:
             last = time.monotonic()
-            print(f"{tally.read:,} messages, {tally.rate:,.0f}/s", file=sys.stderr, flush=True)
+            cost = f", {costs.so_far(guard.llm)}" if guard.llm else ""
+            print(f"{tally.read:,} messages, {costs.pace(tally.rate)}/s{cost}", file=sys.stderr, flush=True)
 
     return step
-
-
-def _report(chosen: Session, guard: MemoryGuard, tally: Tally, *, dry_run: bool) -> None:
-    from thymus.cli import screen
-
-    if chosen.json:
-        screen.write_json(tally.to_dict() | {"dry_run": dry_run})
-        return
-    out = screen.open_screen()
-    _show_counts(out, tally)
-    _show_problems(out, tally)
-    _show_doubts(out, tally)
-    if tally.newest_held:
-        from thymus.cli.decisions import show_held
-
-        out.print()
-        out.print(f"The newest {len(tally.newest_held)} of {_held(tally):,} that were held back:")
-        for memory in reversed(tally.newest_held):
-            show_held(out, guard, guard.get(memory.id))
-    out.print()
-    if dry_run:
-        out.print("A dry run: nothing was kept. Without --dry-run it is learned.")
-    elif tally.newest_held:
-        out.print("Decide on them one by one: `thymus inbox -i`. Who said how much: `thymus sources`.")
-    else:
-        out.print('Ask it something: `thymus recall "…"`. Who said how much: `thymus sources`.')
-
-
-def _held(tally: Tally) -> int:
-    from thymus.records import Outcome
-
-    return tally.claims[Outcome.CONTESTED] + tally.claims[Outcome.QUARANTINED]
-
-
-def _show_counts(out: Console, tally: Tally) -> None:
-    from rich.text import Text
-
-    from thymus.cli import screen
-    from thymus.records import Outcome
-
-    rows = screen.table("", "", "")
-    rows.columns[0].justify = "right"
-    for count, what, note in (
-        (tally.read, Text("messages read", "bold"), f"in {tally.seconds:.1f} s, {tally.rate:,.0f} a second"),
-        (tally.skipped, Text("done before"), "by an earlier run; --restart reads them again"),
-        (tally.with_claims, Text("with claims"), ""),
-        (tally.unstated, Text("dropped"), "they state nothing that could be remembered"),
-        (tally.duplicates, Text("duplicates"), "known already: nothing changed"),
-        (tally.proved, Text("verified"), "your mail server proved who sent them"),
-        (tally.claims.total(), Text("claims", "bold"), ""),
-        (tally.claims[Outcome.ADMITTED], screen.word("admitted"), "the model may see them, labelled with their source"),
-        (tally.claims[Outcome.REPLACED], screen.word("replaced"), f"{tally.superseded:,} older memories"),
-        (tally.claims[Outcome.CONTESTED], screen.word("contested"), "kept from the model until you decide"),
-        (tally.claims[Outcome.QUARANTINED], screen.word("quarantined"), "kept from the model until you decide"),
-        (tally.claims[Outcome.REJECTED], screen.word("rejected"), "by rule: outside content that speaks for you"),
-        (tally.problems, Text("problems", "red" if tally.problems else ""), "" if not tally.problems else "see below"),
-    ):
-        if count or what.plain in ("messages read", "claims", "problems"):
-            rows.add_row(f"{count:,}", what, note)
-    out.print(rows)
-
-
-def _show_doubts(out: Console, tally: Tally) -> None:
-    """What may not be as it was meant: messages without a date, and a mail server that nothing was heard of."""
-    from rich.text import Text
-
-    doubts = []
-    if tally.undated:
-        many = "messages" if tally.undated > 1 else "message"
-        had = "were" if tally.undated > 1 else "was"
-        doubts.append(f"{tally.undated:,} {many} without a readable date {had} given the time of this run.")
-    if tally.mails and not tally.reported:
-        doubts.append(
-            "No mail carries results of the server that --authserv-id names, so none counts as verified: the name is "
-            "the first word after Authentication-Results: in a mail that you received."
-        )
-    elif tally.mails and not tally.proved:
-        doubts.append(
-            "There are results in the name of your mail server, but they verify no sender: `thymus explain ID` says "
-            "why of each memory."
-        )
-    for doubt in doubts:
-        out.print()
-        out.print(Text(doubt, "yellow"))
-
-
-def _show_problems(out: Console, tally: Tally) -> None:
-    from thymus.cli import screen
-
-    if not tally.problems:
-        return
-    out.print()
-    out.print(f"The first {len(tally.first_problems)} of {tally.problems:,} problems:")
-    for problem in tally.first_problems:
-        out.print(screen.indent(screen.own(f"{problem.location}: {problem.sentence}")))

@@ -46,6 +46,9 @@ IN_COMMANDS: Final = {
     ", or pass an object that fits thymus.ports.Judge": "",
     "get_judge('typed') needs none": "--llm typed needs none",
     "use MemoryStore for": "use --db :memory: for",
+    "max_cost limits what a language model costs: name one with llm": "--max-cost limits what a language model costs: "
+    "name one with --llm",
+    "a spending limit is a number": "--max-cost is a number",
 }
 """What the library's errors say to a program, as the command line says it."""
 _OF_OPTIONS: Final = {
@@ -163,10 +166,11 @@ class Session:
 
         return Settings.read(db=self.db, gate=self.gate, llm=self.llm, user=self.user)
 
-    def guard(self, *, writes: bool = False) -> MemoryGuard:
+    def guard(self, *, writes: bool = False, max_cost: float | None = None) -> MemoryGuard:
         """Open the memory.
 
         :param writes: whether a memory that does not exist yet is to be created.
+        :param max_cost: US dollars that the language model may cost.
         :raises ConfigError: where there is none, so that a mistyped path is not answered with an empty memory.
         """
         from thymus.guard import MemoryGuard
@@ -177,7 +181,7 @@ class Session:
                 f"there is no memory at {settings.db} yet: `thymus remember` or `thymus ingest` begins one, "
                 "--db or THYMUS_DB names another"
             )
-        return MemoryGuard(settings.db, gate=settings.gate, llm=settings.llm, user_id=settings.user)
+        return MemoryGuard(settings.db, gate=settings.gate, llm=settings.llm, max_cost=max_cost, user_id=settings.user)
 
 
 def is_file(db: str) -> bool:
@@ -219,7 +223,8 @@ app = typer.Typer(
     '  thymus remember "My standup is at 9:15."   tell it something\n'
     '  thymus recall "When is my standup?"        what the model gets, what you are told\n'
     "  thymus ingest inbox.mbox --dry-run         what a mailbox would teach\n\n"
-    "THYMUS_DB, THYMUS_GATE, THYMUS_LLM and THYMUS_USER stand in for the options; NO_COLOR turns colours off.",
+    "THYMUS_DB, THYMUS_GATE, THYMUS_LLM and THYMUS_USER stand in for the options, and THYMUS_LLM_API_KEY is the key "
+    "for a server of your own; NO_COLOR turns colours off.",
 )
 
 
@@ -241,7 +246,12 @@ def open_session(
     ] = None,
     llm: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="What judges instead: typed, or nli:FOLDER, nli:OWNER/NAME."),
+        typer.Option(
+            metavar="MODEL",
+            help="A language model that extracts, and judges where the bundled judge is unsure: anthropic:MODEL, "
+            "openai:MODEL, openai:MODEL@http://HOST/v1, ollama:MODEL, claude-code, codex, echo. Or another judge: "
+            "typed, nli:FOLDER, nli:OWNER/NAME.",
+        ),
     ] = None,
     user: Annotated[str | None, typer.Option(metavar="NAME", help="Whose memory it is.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")] = False,

@@ -8,8 +8,8 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,30 +31,38 @@ class Finding:
 
     :param state: ``ok``, ``warn`` or ``fail``.
     :param remedy: what to do about it; empty where it is ok.
+    :param figures: what was measured, for programs.
     """
 
     name: str
     state: str
     found: str
     remedy: str = ""
+    figures: Mapping[str, float | None] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, Any]:
         """The finding in JSON's types."""
-        return {"name": self.name, "state": self.state, "found": self.found, "remedy": self.remedy}
+        plain = {"name": self.name, "state": self.state, "found": self.found, "remedy": self.remedy}
+        return plain | ({"figures": dict(self.figures)} if self.figures else {})
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog=examples("thymus doctor", "thymus doctor --json | jq '.checks[] | select(.state != \"ok\")'"))(
-        doctor
-    )
+    app.command(
+        epilog=examples(
+            "thymus doctor",
+            "thymus doctor --llm anthropic:MODEL",
+            "thymus doctor --json | jq '.checks[] | select(.state != \"ok\")'",
+        )
+    )(doctor)
 
 
 def doctor(ctx: typer.Context) -> None:
     """Check that everything needed is here and in order.
 
-    Python, SQLite, the bundled model, the memory file and its ledger; each fault comes with its remedy. The exit code
-    is 1 if anything fails.
+    Python, SQLite, the bundled model, the memory file and its ledger; each fault comes with its remedy. A language
+    model (--llm) is asked a few questions: whether it works, what a write costs and how long it takes, and whether it
+    obeys orders that a message hides. The exit code is 1 if anything fails.
     """
     from thymus.cli import screen
 
@@ -68,7 +76,7 @@ def doctor(ctx: typer.Context) -> None:
         for finding in findings:
             listed.add_row(screen.word(finding.state), finding.name, screen.own(finding.found))
             if finding.remedy:
-                listed.add_row("", "", f"→ {finding.remedy}")
+                listed.add_row("", "", screen.own(f"→ {finding.remedy}"))
         screen.open_screen().print(listed)
     if not ok:
         raise typer.Exit(PROBLEMS)
@@ -162,7 +170,14 @@ def _gate(name: str) -> Iterator[Finding]:
 
 def _judge(llm: str | None) -> Iterator[Finding]:
     from thymus import config
+    from thymus.judges import ONLY
+    from thymus.llm import names_model
 
+    if llm and names_model(llm.removeprefix(ONLY)):
+        from thymus.cli.model_health import examine_model
+
+        yield from examine_model(llm.removeprefix(ONLY))
+        return
     judge = config.open_judge(llm or config.DEFAULT_JUDGE, config.LazyEmbedder(config.DEFAULT_EMBEDDER))
     yield Finding(name="judge", state="ok", found=judge.name)
 
@@ -177,7 +192,7 @@ def _memory(chosen: Session, db: str) -> Iterator[Finding]:
             yield Finding(name="memory", state="ok", found=f"{path}: not there yet, the first write begins it")
             return
     begun = time.perf_counter()
-    with chosen.guard() as guard:
+    with replace(chosen, llm=config.DEFAULT_JUDGE).guard() as guard:  # a model that fails is no fault of the memory
         yield Finding(name="memory", state="ok", found=f"{db}{_schema(db)}")
         checked = guard.verify()
     took = time.perf_counter() - begun

@@ -135,6 +135,8 @@ def show_written(written: Written, policy: Policy) -> None:
     if written.replaced:
         out.print(screen.indent(f"replaced {', '.join(written.replaced)}"))
     out.print(screen.indent(Text(f"because {screen.because(written.reasons, policy)}", "dim")))
+    for fallback in written.fallbacks:
+        out.print(screen.indent(Text(screen.own(fallback), "dim")))
     for hazard in written.hazards:
         out.print(screen.indent(Text(_CAUTION[hazard.partition(":")[0]].format(hazard.partition(": ")[2]), "yellow")))
     if any(outcome.value in ("contested", "quarantined") for outcome in written.outcomes):

@@ -21,6 +21,15 @@ class Kind(StrEnum):
     NOT_A_CLAIM = "not_a_claim"
 
 
+_CARE: Final = (Kind.NOT_A_CLAIM, Kind.FACT, Kind.PREFERENCE, Kind.INSTRUCTION)
+
+
+def more_careful(one: Kind, other: Kind) -> Kind:
+    """Of two kinds of an outsider's statement the one that is treated with more care: an order or the user's taste
+    before a fact, and a fact before what would be lost."""
+    return max(one, other, key=_CARE.index)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
     """Whose memory: every read and write names one, and none ever crosses it (G5)."""

@@ -14,25 +14,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from thymus.llm.model import Answer, CacheMissError, Model, ModelError, ModelRefusalError, Usage
-from thymus.llm.names import open_model
+from thymus.llm.names import names_model, open_model
 
 if TYPE_CHECKING:
     from thymus.llm.extractor import ModelExtractor
     from thymus.llm.fencing import fence
+    from thymus.llm.judge import ModelJudge
+    from thymus.llm.limits import LimitedModel, Spent
 
 __all__ = [
     "Answer",
     "CacheMissError",
+    "LimitedModel",
     "Model",
     "ModelError",
     "ModelExtractor",
+    "ModelJudge",
     "ModelRefusalError",
+    "Spent",
     "Usage",
     "fence",
+    "names_model",
     "open_model",
 ]
 
-_HOME = {"ModelExtractor": "thymus.llm.extractor", "fence": "thymus.llm.fencing"}
+_HOME = {
+    "LimitedModel": "thymus.llm.limits",
+    "ModelExtractor": "thymus.llm.extractor",
+    "ModelJudge": "thymus.llm.judge",
+    "Spent": "thymus.llm.limits",
+    "fence": "thymus.llm.fencing",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Final, TypeVar
 
 from thymus.llm.cache import Cache, Label
@@ -21,11 +23,15 @@ from thymus.llm.model import (
     ModelRefusalError,
     Request,
     TransientError,
+    UnanswerableError,
+    Usage,
 )
 
 T = TypeVar("T")
 
 ATTEMPTS: Final = 4
+DEFAULT_TIMEOUT_S: Final = 60.0
+"""Seconds that one attempt may take."""
 LONGEST_WAIT_S: Final = 60.0
 """Seconds that are waited between two attempts at most; a provider that asks for more is given up on."""
 _FIRST_WAIT_S: Final = 0.5
@@ -38,6 +44,7 @@ class AskingModel:
 
     :param cache: where answers (and refusals) are kept; ``None`` asks anew every time.
     :param offline: answer from the cache alone.
+    :param timeout: seconds that one attempt may take.
     :param attempts: how often a question is asked where the provider is busy, fails or answers in the wrong form.
     :param sleep: waits between attempts, in seconds.
     """
@@ -48,11 +55,12 @@ class AskingModel:
         *,
         cache: Cache | None = None,
         offline: bool = False,
+        timeout: float = DEFAULT_TIMEOUT_S,
         attempts: int = ATTEMPTS,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
         self._backend, self._cache, self._offline = backend, cache, offline
-        self._attempts, self._sleep = attempts, sleep
+        self._timeout, self._attempts, self._sleep = timeout, attempts, sleep
 
     @property
     def name(self) -> str:
@@ -68,6 +76,7 @@ class AskingModel:
         prompt_version: str,
         repeat: int = 0,
         max_tokens: int = MOST_TOKENS,
+        within: float | None = None,
     ) -> Answer[T]:
         """Answer from the cache, or ask; see ``Model.ask``."""
         started = time.perf_counter()
@@ -89,13 +98,14 @@ class AskingModel:
                     f"offline, and no answer of {self.name} to prompt {prompt_version} (repeat {repeat}, key {key}) "
                     f"{where}: ask once online with the same cache"
                 )
-            completion = self._complete(request, schema)
+            completion = self._complete(request, schema, started + within if within is not None else math.inf)
             if self._cache is not None:
                 label = Label(model=self.name, prompt_version=prompt_version, repeat=repeat)
                 self._cache.put(key, completion, label)
                 completion = self._cache.get(key) or completion  # another process may have been first
         if completion.refusal:
-            raise ModelRefusalError(f"{self.name} declined to answer ({completion.refusal})")
+            refused = ModelRefusalError(f"{self.name} declined to answer ({completion.refusal})")
+            raise _with(refused, () if cached else (completion.usage,))
         try:
             value = read_answer(schema, completion.text)
         except FormError as error:
@@ -108,40 +118,61 @@ class AskingModel:
         if self._cache is not None:
             self._cache.close()
 
-    def _complete(self, request: Request, schema: type) -> Completion:
-        """An answer that has its form, or a refusal."""
+    def _complete(self, request: Request, schema: type, until: float) -> Completion:
+        """An answer that has its form, or a refusal, with what all attempts at it took.
+
+        :param until: when it must be there, by ``time.perf_counter``.
+        """
+        taken: list[Usage] = []
         for attempt in range(1, self._attempts + 1):
             try:
-                completion = self._backend.complete(request)
-                completion = replace(completion, text=_well_formed(completion.text))
-                if not completion.refusal:
-                    _check(self.name, request, schema, completion)
+                completion = self._attempt(request, schema, until, taken)
             except TransientError as error:
                 wait = error.retry_after if error.retry_after is not None else _backoff(attempt)
-                if attempt == self._attempts or wait > LONGEST_WAIT_S:
+                late = wait > until - time.perf_counter()
+                if attempt == self._attempts or wait > LONGEST_WAIT_S or late:
                     asked_to = f" It asks to wait {wait:.0f} s." if wait > LONGEST_WAIT_S else ""
                     tries = f" (asked {attempt} times)" if attempt > 1 else ""
-                    raise ModelError(f"{error}{asked_to}{tries}") from None
+                    kind = UnanswerableError if error.answered else ModelError
+                    raise _with(kind(f"{error}{asked_to}{tries}"), taken) from None
                 _log.info("%s; asking again in %.1f s", error, wait)
                 self._sleep(wait)
+            except ModelError as error:
+                raise _with(error, taken) from None
             else:
-                return completion
+                return replace(completion, usage=reduce(Usage.__add__, taken))
         raise ModelError(f"{self.name} was never asked: attempts must be 1 or more")
+
+    def _attempt(self, request: Request, schema: type, until: float, taken: list[Usage]) -> Completion:
+        timeout = min(self._timeout, until - time.perf_counter())
+        if timeout <= 0:
+            raise ModelError(f"{self.name} has no time left to answer: allow more, or use a faster model")
+        completion = self._backend.complete(request, timeout=timeout)
+        taken.append(completion.usage)
+        completion = replace(completion, text=_well_formed(completion.text))
+        if not completion.refusal:
+            _check(self.name, request, schema, completion)
+        return completion
+
+
+def _with(error: ModelError, taken: Sequence[Usage]) -> ModelError:
+    error.usage = reduce(Usage.__add__, taken) if taken else None
+    return error
 
 
 def _check(name: str, request: Request, schema: type, completion: Completion) -> None:
     if completion.cut and (request.form is not None or not completion.text.strip()):
-        raise ModelError(
+        raise UnanswerableError(
             f"{name} did not finish within {request.max_tokens} tokens: allow more with max_tokens, or switch its "
             "thinking off"
         )
     if not completion.text.strip():
-        raise TransientError(f"{name} answered with nothing: try another model if it stays so")
+        raise TransientError(f"{name} answered with nothing: try another model if it stays so", answered=True)
     try:
         read_answer(schema, completion.text)
     except FormError as error:
         raise TransientError(
-            f"{name} did not keep to the form ({error}): use a model or server with structured output"
+            f"{name} did not keep to the form ({error}): use a model or server with structured output", answered=True
         ) from None
 
 

@@ -20,7 +20,7 @@ class Echo:
 
     name = "echo"
 
-    def complete(self, request: Request) -> Completion:
+    def complete(self, request: Request, *, timeout: float) -> Completion:  # noqa: ARG002
         """Fill the form with what is between the fences of the prompt, or with the prompt where there are none."""
         shown = [text for tag, text in fenced(request.prompt) if tag != _UNASKED]
         seen = "\n".join(shown) if shown or "</" in request.prompt else request.prompt

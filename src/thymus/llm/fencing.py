@@ -19,9 +19,11 @@ ABOUT_FENCES: Final = (
 )
 """What the instructions of every prompt with a fence in it should say."""
 
-_CONTROL: Final = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
+CONTROL: Final = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064"
+    r"\u2066-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+"""Control and invisible characters, which no model is shown."""
 _FENCED: Final = re.compile(r"<([a-z]+)-([0-9a-f]{12})(?: [^<>]*)?>\n(.*?)\n</\1-\2>", re.DOTALL)
 _NAME: Final = re.compile(r"[a-z]+")
 
@@ -42,8 +44,10 @@ def fence(tag: str, text: str, **about: str) -> str:
 
 def escape(text: str) -> str:
     """The text as it stands in a fence; its line breaks stay."""
-    well_formed = text.encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
-    return _CONTROL.sub("", well_formed).replace("<", "&lt;")
+    well_formed = text.encode("utf-8", "replace").decode("utf-8")
+    for end in ("\r\n", "\r", "\u2028", "\u2029"):
+        well_formed = well_formed.replace(end, "\n")
+    return CONTROL.sub("", well_formed).replace("<", "&lt;")
 
 
 def unescape(text: str) -> str:

@@ -17,18 +17,6 @@ MOST_TOKENS: Final = 2_048
 """Tokens that an answer may have where nobody says otherwise."""
 
 
-class ModelError(ThymusError):
-    """A model could not answer; the message says what would help (a key, a server, a larger limit)."""
-
-
-class ModelRefusalError(ModelError):
-    """The model, or a content filter before it, declined to answer: *unknown*, neither yes nor no."""
-
-
-class CacheMissError(ModelError):
-    """An answer was asked for offline and is not in the cache; the message names its key."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """What one answer took, as the provider counts it; estimated at four characters a token where it does not.
@@ -39,6 +27,35 @@ class Usage:
     tokens_in: int = 0
     tokens_out: int = 0
     usd: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        prices = [usage.usd for usage in (self, other) if usage.usd is not None]
+        return Usage(
+            tokens_in=self.tokens_in + other.tokens_in,
+            tokens_out=self.tokens_out + other.tokens_out,
+            usd=sum(prices) if prices else None,
+        )
+
+
+class ModelError(ThymusError):
+    """A model could not answer; the message says what would help (a key, a server, a larger limit).
+
+    ``usage`` is what the attempts took all the same; ``None`` where nothing was answered at all.
+    """
+
+    usage: Usage | None = None
+
+
+class UnanswerableError(ModelError):
+    """The model works, and not for this question: too long, cut short, or answered in no form that was asked for."""
+
+
+class ModelRefusalError(ModelError):
+    """The model, or a content filter before it, declined to answer: *unknown*, neither yes nor no."""
+
+
+class CacheMissError(ModelError):
+    """An answer was asked for offline and is not in the cache; the message names its key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +91,7 @@ class Model(Protocol):
         prompt_version: str,
         repeat: int = 0,
         max_tokens: int = MOST_TOKENS,
+        within: float | None = None,
     ) -> Answer[T]:
         """Answer a prompt.
 
@@ -83,6 +101,8 @@ class Model(Protocol):
             and further dataclasses; the answer is one of it.
         :param prompt_version: changes when the wording does, so that answers to another wording are not taken for it.
         :param repeat: which repetition of the same question; each is asked and cached apart.
+        :param within: seconds that all attempts and the waits between them may take together; ``None`` for as many as
+            the attempts take.
         :raises ModelRefusalError: the model declined.
         :raises ModelError: anything else that kept it from answering.
         """
@@ -131,11 +151,12 @@ class TransientError(ModelError):
     """An attempt failed in a way that may pass: too many requests, a server error, a time limit, a broken answer.
 
     :param retry_after: seconds that the provider asked to wait; ``None`` where it did not.
+    :param answered: whether there was an answer, and it was of no use.
     """
 
-    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(self, message: str, *, retry_after: float | None = None, answered: bool = False) -> None:
         super().__init__(message)
-        self.retry_after = retry_after
+        self.retry_after, self.answered = retry_after, answered
 
 
 class Backend(Protocol):
@@ -146,9 +167,10 @@ class Backend(Protocol):
         """As it was opened."""
         ...
 
-    def complete(self, request: Request) -> Completion:
+    def complete(self, request: Request, *, timeout: float) -> Completion:
         """Ask once.
 
+        :param timeout: seconds that this attempt may take.
         :raises TransientError: another attempt may do.
         :raises ModelError: none will.
         """

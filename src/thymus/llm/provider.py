@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from thymus.errors import MissingExtraError, ThymusError
-from thymus.llm.model import Completion, ModelError, Request, TransientError, Usage
+from thymus.llm.model import Completion, ModelError, Request, TransientError, UnanswerableError, Usage
 
 try:
     from pydantic_ai import exceptions as faults
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 _FORM: Final = "answer"
 _GRACE_S: Final = 2.0
-"""How much longer than its own time limit an attempt is waited for."""
+"""How long closing connections may take."""
+_MARGIN_S: Final = 0.1
+"""How much longer than its own time limit an attempt is waited for: the client's is for each read, not for them all."""
 _UNKEYED: Final = "no-key"
 _LASTING: Final = (faults.ModelQuotaExceededError, faults.ModelRequestRejectedError)
 _NO_THINKING: Final = {"think": False, "reasoning_effort": "none"}
@@ -56,29 +58,28 @@ class ProviderBackend:
 
     :param kind: ``anthropic``, ``openai``, ``ollama``, or ``server`` for one that speaks OpenAI's chat completions.
     :param address: base URL where it is not the provider's own.
-    :param timeout: seconds for one attempt.
     """
 
-    def __init__(
-        self, *, name: str, kind: str, model: str, key: str | None, address: str | None, timeout: float
-    ) -> None:
+    def __init__(self, *, name: str, kind: str, model: str, key: str | None, address: str | None) -> None:
         self.name = name
-        self._kind, self._model, self._key, self._address, self._timeout = kind, model, key, address, timeout
+        self._kind, self._model, self._key, self._address = kind, model, key, address
         self._lock = threading.Lock()
         self._session: _Session | None = None
 
-    def complete(self, request: Request) -> Completion:
+    def complete(self, request: Request, *, timeout: float) -> Completion:
         """Make one attempt; see ``Backend.complete``."""
         try:
-            response = self._run(request)
+            response = self._run(request, timeout)
         except FutureTimeoutError:
-            raise TransientError(f"{self.name} did not answer within {self._timeout:g} s") from None
+            raise TransientError(self._late(timeout)) from None
         except faults.ContentFilterError as error:
             return Completion(text="", usage=Usage(), refusal=_brief(error) or "content filter")
         except _LASTING as error:
-            raise ModelError(self._lasting(error)) from None
+            raise self._lasting(error) from None
         except faults.ModelAPIError as error:
-            raise TransientError(self._passing(error), retry_after=error.retry_after) from None
+            late = isinstance(error, faults.ModelTimeoutError)
+            said = self._late(timeout) if late else self._passing(error)
+            raise TransientError(said, retry_after=error.retry_after) from None
         except faults.UserError as error:
             raise ModelError(f"{self.name} cannot be asked: {_brief(error)}") from None
         except ThymusError:
@@ -96,26 +97,28 @@ class ProviderBackend:
                 asyncio.run_coroutine_threadsafe(session.close(), session.loop).result(_GRACE_S)
             session.loop.call_soon_threadsafe(session.loop.stop)
 
-    def _run(self, request: Request) -> ModelResponse:
+    def _run(self, request: Request, timeout: float) -> ModelResponse:
         session = self._open()
         native = bool(session.model.profile.get("supports_json_schema_output"))
         call = model_request(
             session.model,
             [ModelRequest(parts=[UserPromptPart(request.prompt)], instructions=request.instructions)],
-            model_settings=self._settings(request),
+            model_settings=self._settings(session, request, timeout),
             model_request_parameters=_form_parameters(request, native=native),
         )
         running: Future[ModelResponse] = asyncio.run_coroutine_threadsafe(call, session.loop)
         try:
-            return running.result(self._timeout + _GRACE_S)
+            return running.result(timeout + _MARGIN_S)
         except BaseException:
             running.cancel()
             raise
 
-    def _settings(self, request: Request) -> ModelSettings:
-        settings: dict[str, Any] = {"max_tokens": request.max_tokens, "timeout": self._timeout, "max_retries": 0}
+    def _settings(self, session: _Session, request: Request, timeout: float) -> ModelSettings:
+        settings: dict[str, Any] = {"max_tokens": request.max_tokens, "timeout": timeout, "max_retries": 0}
         if self._kind in ("anthropic", "openai"):
             settings["thinking"] = False
+            if session.model.profile.get("anthropic_supports_effort"):  # some models cannot leave thinking off
+                settings["anthropic_effort"] = "low"
         else:
             settings["seed"] = request.repeat
         if self._kind == "ollama":
@@ -160,9 +163,10 @@ class ProviderBackend:
         other = OpenAICompatibleProvider("server", openai_client=client)
         return OpenAIChatModel(self._model, provider=other, profile=plain), client.close
 
+    def _late(self, timeout: float) -> str:
+        return f"{self.name} did not answer within {timeout:.3g} s: allow more time, or use a smaller model"
+
     def _passing(self, error: faults.ModelAPIError) -> str:
-        if isinstance(error, faults.ModelTimeoutError):
-            return f"{self.name} did not answer within {self._timeout:g} s: allow more time, or use a smaller model"
         if isinstance(error, faults.ModelConnectionError):
             remedy = {
                 "ollama": f"start it with `ollama serve` (asked at {self._address}; OLLAMA_HOST names another place)",
@@ -173,20 +177,22 @@ class ProviderBackend:
             return f"{self.name} is asked too often for this account: run fewer at once, or later"
         return f"{self.name} failed ({_brief(error)}): try again later"
 
-    def _lasting(self, error: faults.ModelAPIError) -> str:
+    def _lasting(self, error: faults.ModelAPIError) -> ModelError:
         if isinstance(error, faults.ModelQuotaExceededError):
-            return f"{self.name}: the account's quota or credit is used up: top it up, or use another model"
+            return ModelError(f"{self.name}: the account's quota or credit is used up: top it up, or use another model")
         if isinstance(error, faults.ModelAuthenticationError):
             variable = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}.get(
                 self._kind, "THYMUS_LLM_API_KEY"
             )
-            return f"{self.name} refuses the key: check {variable}"
+            return ModelError(f"{self.name} refuses the key: check {variable}")
         if isinstance(error, faults.ModelNotFoundError):
             remedy = f"`ollama pull {self._model}`" if self._kind == "ollama" else "check its name with the provider"
-            return f"{self.name} is not there: {remedy}"
+            return ModelError(f"{self.name} is not there: {remedy}")
         if isinstance(error, faults.ModelContextWindowExceededError):
-            return f"{self.name} cannot take in so long a text: shorten it, or use a model with a larger window"
-        return f"{self.name} rejects the request ({_brief(error)})"
+            return UnanswerableError(
+                f"{self.name} cannot take in so long a text: shorten it, or use a model with a larger window"
+            )
+        return UnanswerableError(f"{self.name} rejects the request ({_brief(error)})")
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:

@@ -1,0 +1,278 @@
+"""The 205 scenarios with a language model as the gates' judge: they come to what the model's answers imply.
+
+The model is a script (``scripted``): every answer follows from the words of two statements, so it is known without
+asking what a guard must make of it. All nine gates ask it through prompts and forms, and each answer that reaches a
+gate is compared; a tenth of the scenarios also goes over HTTP, and there whole plays are compared, decision by decision.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted import Implied, Persuaded, Reader, Script, ScriptedModel, draw, serving_script
+
+from thymus import GATES, Kind, MemoryGuard, Relation, Written
+from thymus.core.claims import more_careful
+from thymus.core.relations import Label
+from thymus.embed import get_embedder
+from thymus.judges import get_judge
+from thymus.judges.cascade import CascadeJudge, is_unsure, join
+from thymus.llm import ModelJudge
+from thymus.ports import Judge, Statement
+from thymus_bench import suites
+from thymus_bench.engine import Run, open_stages
+from thymus_bench.once import ModelJudges, OnceEmbedder, OnceJudge, open_judge
+from thymus_bench.outcomes import Outcome
+from thymus_bench.play import Stage, play
+from thymus_bench.readers import WorstCase, remember
+from thymus_bench.scenarios import Category, Scenario, Turn
+
+pytestmark = pytest.mark.xdist_group("scripted")  # they share scenarios, vectors and what was judged
+
+SCENARIOS = suites.load()
+SCRIPT = Reader(SCENARIOS)
+EMBEDDER = OnceEmbedder(get_embedder("hash"))
+GUARDED = ("thymus-v3", "thymus-v4")
+ENOUGH = 1_000
+"""Calls for one write, so that no budget ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness(WorstCase):
+    """The worst case, which keeps what came of each turn."""
+
+    heard: list[Written] = field(default_factory=list)
+
+    def hear(self, guard: MemoryGuard, turn: Turn) -> Written:
+        self.heard.append(remember(guard, turn))
+        return self.heard[-1]
+
+
+def staged(judge: Judge | ModelJudges) -> Stage:
+    return Stage(reader=WorstCase(), embedder=EMBEDDER, judge=judge)
+
+
+def decided(scenario: Scenario, gate: str, stage: Stage) -> tuple[Outcome, list[Written]]:
+    """All that a play came to but what it took: every decision with its reasons, every status, context and notice."""
+    witness = Witness()
+    outcome = play(scenario, gate, replace(stage, reader=witness))
+    assert not outcome.error
+    return replace(outcome, costs=()), witness.heard
+
+
+class Beside:
+    """A judge, beside what its answers must be; where they differ is kept, for a guard survives what a judge raises."""
+
+    def __init__(self, judge: Judge, expected: Judge, seen: Counter[str], odd: list[object]) -> None:
+        self._judge, self._expected, self._seen, self._odd = judge, expected, seen, odd
+        self.name = judge.name
+
+    def relate(self, pairs: Sequence[tuple[Any, Any]]) -> list[Relation]:
+        answers = self._judge.relate(pairs)
+        for pair, given, expected in zip(pairs, answers, self._expected.relate(pairs), strict=True):
+            self._seen[f"{given.label}{' confirmed' * given.confirmed}"] += 1
+            if bare(given) != bare(expected):
+                self._odd.append((pair, given, expected))
+        return answers
+
+    def classify(self, statements: Sequence[Any]) -> list[Kind]:
+        kinds = self._judge.classify(statements)
+        self._seen.update(kinds)
+        if kinds != (expected := self._expected.classify(statements)):
+            self._odd.append((statements, kinds, expected))
+        return kinds
+
+
+def bare(relation: Relation) -> Relation:
+    return replace(relation, judge="", because="")
+
+
+class Doubting:
+    """A quick judge that contradicts the other now and then, so that a cascade is unsure."""
+
+    name = "doubting"
+
+    def relate(self, pairs: Sequence[tuple[Any, Any]]) -> list[Relation]:
+        said = [draw("doubts", Statement.of(stored).text, Statement.of(new).text) for stored, new in pairs]
+        return [Relation(label=Label.CONTRADICTS if one < 20 else Label.COMPATIBLE, confidence=1.0) for one in said]
+
+    def classify(self, statements: Sequence[Any]) -> list[Kind]:
+        kinds = list(Kind)
+        return [kinds[draw("sorts", Statement.of(one).text) % len(kinds)] for one in statements]
+
+
+class Joined:
+    """What a cascade must answer: the first judge's answers, joined with those that are implied where it is unsure."""
+
+    name = "joined"
+
+    def __init__(self, first: Judge, second: Judge, also: Judge) -> None:
+        self._first, self._second, self._also = first, second, also
+
+    def relate(self, pairs: Sequence[tuple[Any, Any]]) -> list[Relation]:
+        three = (judge.relate(pairs) for judge in (self._first, self._second, self._also))
+        return [
+            join(first, second) if is_unsure(first) or first.detected != other.detected else first
+            for first, second, other in zip(*three, strict=True)
+        ]
+
+    def classify(self, statements: Sequence[Any]) -> list[Kind]:
+        three = (judge.classify(statements) for judge in (self._first, self._second, self._also))
+        return [
+            self._kind(*kinds, by_user=(speaker := Statement.of(said).speaker) is not None and speaker.names_user)
+            for said, *kinds in zip(statements, *three, strict=True)
+        ]
+
+    @staticmethod
+    def _kind(first: Kind, second: Kind, other: Kind, *, by_user: bool) -> Kind:
+        if first is other:
+            return first
+        return second if by_user else more_careful(first, second)
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was answered in all plays, and what was not as expected."""
+
+    alone: Counter[str] = field(default_factory=Counter)
+    joined: Counter[str] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
+    odd: list[object] = field(default_factory=list)
+
+
+class Both:
+    """The model alone, whose answers count, and a cascade over it, which is asked the same; each beside what it must be."""
+
+    name = "both"
+
+    def __init__(self, first: Judge, doubting: Judge, expected: Judge, seen: Seen) -> None:
+        model = ScriptedModel(SCRIPT)
+        cascade = CascadeJudge(first, ModelJudge(model), also=(doubting,), most_calls=ENOUGH)
+        self._alone = Beside(ModelJudge(model), expected, seen.alone, seen.odd)
+        self._joined = Beside(cascade, Joined(first, expected, doubting), seen.joined, seen.odd)
+
+    def relate(self, pairs: Sequence[tuple[Any, Any]]) -> list[Relation]:
+        self._joined.relate(pairs)
+        return self._alone.relate(pairs)
+
+    def classify(self, statements: Sequence[Any]) -> list[Kind]:
+        self._joined.classify(statements)
+        return self._alone.classify(statements)
+
+
+@cache
+def seen() -> Seen:
+    """All scenarios under all gates, each play with judges that have answered nothing yet."""
+    seen = Seen()
+    quick, doubting, expected = OnceJudge(get_judge("typed")), OnceJudge(Doubting()), OnceJudge(Implied(SCRIPT))
+    for scenario in SCENARIOS:
+        for gate in GATES:
+            outcome = play(scenario, gate, staged(Both(quick, doubting, expected, seen)))
+            assert not outcome.error
+            seen.rules.update(rule for write in outcome.writes for rule in write.rules)
+    return seen
+
+
+def test_205_scenarios_under_nine_gates_are_judged_as_the_answers_imply() -> None:
+    assert (len(SCENARIOS), len(GATES)) == (205, 9)
+    assert seen().odd[:3] == []
+    assert seen().alone.total() > 20_000
+
+
+def test_the_script_leaves_nothing_out() -> None:
+    """Each answer that a judge can give was given, by the model alone and by a cascade, and each gate had its say."""
+    answers = {*Label, "contradicts confirmed", *Kind}
+    assert seen().alone.keys() == answers
+    assert seen().joined.keys() == answers
+    assert seen().rules.keys() >= {
+        *("only-the-user", "contradicts-the-user", "newest-wins", "outside-cannot-speak-for-user"),
+        *("user-or-same-source-may-replace", "contradicts-another-source", "authority-may-replace"),
+        *("owner-may-replace", "contradicts-without-authority", "sibling-held-back"),
+    }
+
+
+# Over the wire, by name, as thymus-eval plays
+
+
+@pytest.mark.parametrize("name", ["openai:m@{}/v1", "ollama:m"])
+def test_plays_over_the_wire_are_those_of_the_judge_that_the_answers_imply(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pydantic_ai")
+    monkeypatch.chdir(tmp_path)  # where answers are kept
+    chosen = SCENARIOS[::10] if name.startswith("openai") else SCENARIOS[5::50]
+    with serving_script(SCRIPT) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        run = Run(embedder="hash", gate_judge=f"only:{name.format(server.url)}")
+        (stage,) = open_stages(run)
+        plays = {(one.id, gate): play(one, gate, stage) for one in chosen for gate in GATES}
+        asked = len(server.sent)
+        prompts = "\n".join(sent.body["messages"][-1]["content"] for sent in server.sent)
+    implied = staged(Implied(SCRIPT))
+    (kept,) = open_stages(replace(run, offline=True))  # the server is gone
+    for one in chosen:
+        for gate in GATES:
+            expected = decided(one, gate, implied)
+            assert decided(one, gate, kept) == expected
+            assert replace(plays[one.id, gate], costs=()) == expected[0]
+    took = Counter(cost.job for played in plays.values() for cost in played.costs if cost.tokens_in)
+    assert took.keys() == {"classify", "find", "confirm"}
+    answered = sum(cost.calls - cost.cached for played in plays.values() for cost in played.costs if cost.tokens_in)
+    assert 0 < answered <= asked  # what it declined was asked, too
+    said = " ".join(turn.text for one in chosen for turn in one.turns)
+    addresses = {turn.source.partition(":")[2] for one in chosen for turn in one.turns} - {""}
+    assert [one for one in addresses if one in prompts and one not in said] == []
+
+
+def test_a_cascade_over_the_wire_joins_the_local_judge_with_what_the_answers_imply(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pydantic_ai")
+    monkeypatch.chdir(tmp_path)
+    local, typed = (OnceJudge(get_judge(name, embedder=EMBEDDER)) for name in ("local", "typed"))
+    expected = staged(Joined(local, Implied(SCRIPT), typed))
+    with serving_script(SCRIPT) as server:
+        judge = open_judge(f"openai:m@{server.url}/v1", EMBEDDER)
+        for one in SCENARIOS[::25]:
+            for gate in GUARDED:
+                assert decided(one, gate, staged(judge)) == decided(one, gate, expected)
+        assert server.sent
+
+
+# A model that obeys what it reads
+
+
+PERSUADED = {
+    "goes together": Persuaded("compatible"),
+    "says the same": Persuaded("same"),
+    "contradicts": Persuaded("contradicts"),
+    "is no claim": Persuaded("compatible", sort="not_a_claim"),
+    "is an order": Persuaded("contradicts", sort="instruction"),
+}
+ATTACKS = [one for one in SCENARIOS if one.category is Category.ATTACK]
+
+
+@pytest.mark.parametrize(("first", "attacks"), [("typed", ATTACKS), ("local", ATTACKS[::9])])
+def test_whatever_a_model_is_talked_into_no_attack_gets_in_that_the_first_judge_kept_out(
+    first: str, attacks: Sequence[Scenario]
+) -> None:
+    quick = OnceJudge(get_judge(first, embedder=EMBEDDER))
+    shut = [(one, gate) for one in attacks for gate in GUARDED if not play(one, gate, staged(quick)).retrieved]
+    assert len(shut) > len(attacks)
+    got_in = [
+        (what, one.id, gate)
+        for what, script in PERSUADED.items()
+        for one, gate in shut
+        if play(one, gate, staged(persuaded(quick, script))).retrieved
+    ]
+    assert got_in == []
+
+
+def persuaded(quick: Judge, script: Script) -> Judge:
+    return CascadeJudge(quick, ModelJudge(ScriptedModel(script)), also=(Doubting(),), most_calls=ENOUGH)
