@@ -98,6 +98,10 @@ class ModelJudges:
 
         return PlayJudge(opened)
 
+    def close(self) -> None:
+        """Close the model."""
+        self._model.close()
+
 
 class PlayJudge:
     """One play's judge with a language model in it: counts what that takes, and remembers that it failed.

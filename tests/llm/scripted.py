@@ -1,4 +1,4 @@
-"""A model whose answers follow rules that can be read here: over HTTP, in the process, and as the judge that they imply.
+"""A model whose answers follow rules that stand here: over HTTP, in the process, and as the judge that they imply.
 
 Its answers are functions of the words of two statements alone, so that whoever knows the rules knows what a guard that
 asks it must come to. It is no good model: now and then it misses something, sees ghosts, declines, or answers with a
@@ -13,7 +13,7 @@ import socket
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from hashlib import blake2b
 from typing import Any, Final, Protocol
@@ -195,7 +195,6 @@ class ScriptedModel:
         self._says = script
 
     def ask(self, instructions: str, prompt: str, schema: Any, **_: Any) -> Answer[Any]:
-        assert is_dataclass(schema)
         said = answer(self._says, [field.name for field in fields(schema)], prompt)
         if said is None:
             raise ModelRefusalError("it declined")

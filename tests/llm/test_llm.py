@@ -306,11 +306,14 @@ def test_a_long_message_of_one_letter_takes_no_quadratic_time() -> None:
 # Documentation
 
 
+@pytest.mark.parametrize("guide", ["benchmark-with-a-model", "use-a-model"])
 def test_the_example_of_the_guide_prints_what_it_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    text = (Path(__file__).parents[2] / "docs/how-to/benchmark-with-a-model.md").read_text("utf-8")
-    ((code, printed),) = re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    text = (Path(__file__).parents[2] / f"docs/how-to/{guide}.md").read_text("utf-8")
+    ((code, printed),) = re.findall(
+        r"^```python\n((?:(?!```).)*?)^```\n\n```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
+    )
     exec(code, {})
     assert printed == capsys.readouterr().out

@@ -2,7 +2,7 @@
 
 The model is a script (``scripted``): every answer follows from the words of two statements, so it is known without
 asking what a guard must make of it. All nine gates ask it through prompts and forms, and each answer that reaches a
-gate is compared; a tenth of the scenarios also goes over HTTP, and there whole plays are compared, decision by decision.
+gate is compared; a tenth of the scenarios goes over HTTP, too, and there whole plays are compared, decision by decision.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Seen:
 
 
 class Both:
-    """The model alone, whose answers count, and a cascade over it, which is asked the same; each beside what it must be."""
+    """The model alone, whose answers count, and a cascade over it that is asked the same; each beside what it must be."""
 
     name = "both"
 
@@ -212,6 +212,7 @@ def test_plays_over_the_wire_are_those_of_the_judge_that_the_answers_imply(
         run = Run(embedder="hash", gate_judge=f"only:{name.format(server.url)}")
         (stage,) = open_stages(run)
         plays = {(one.id, gate): play(one, gate, stage) for one in chosen for gate in GATES}
+        close(stage)
         asked = len(server.sent)
         prompts = "\n".join(sent.body["messages"][-1]["content"] for sent in server.sent)
     implied = staged(Implied(SCRIPT))
@@ -221,6 +222,7 @@ def test_plays_over_the_wire_are_those_of_the_judge_that_the_answers_imply(
             expected = decided(one, gate, implied)
             assert decided(one, gate, kept) == expected
             assert replace(plays[one.id, gate], costs=()) == expected[0]
+    close(kept)
     took = Counter(cost.job for played in plays.values() for cost in played.costs if cost.tokens_in)
     assert took.keys() == {"classify", "find", "confirm"}
     answered = sum(cost.calls - cost.cached for played in plays.values() for cost in played.costs if cost.tokens_in)
@@ -242,7 +244,13 @@ def test_a_cascade_over_the_wire_joins_the_local_judge_with_what_the_answers_imp
         for one in SCENARIOS[::25]:
             for gate in GUARDED:
                 assert decided(one, gate, staged(judge)) == decided(one, gate, expected)
+        close(staged(judge))
         assert server.sent
+
+
+def close(stage: Stage) -> None:
+    assert isinstance(stage.judge, ModelJudges)
+    stage.judge.close()
 
 
 # A model that obeys what it reads

@@ -167,7 +167,7 @@ def _evaluate(panel: Panel, pairs: list[Labelled], orders: list[Labelled]) -> Ev
     with_and_without = [given for order in orders for given in (order.given, order.plain or order.given)]
     with _progress(panel, len(pairs) + len(with_and_without)) as step:
         answers = _ask(panel, [pair.given for pair in pairs], step)
-        took = panel.took()
+        took = panel.took
         both = _ask(panel, with_and_without, step) if not panel.stopped else {}
     told = len(next(iter(both.values()), [])) // 2
     return Evaluation(

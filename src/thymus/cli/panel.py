@@ -49,6 +49,8 @@ class Panel:
     def __init__(self, name: str, against: str, *, max_cost: float | None = None) -> None:
         self.titles: dict[str, str] = {}
         """What stands under each title."""
+        self.took: dict[str, Took] = {}
+        """What the model took for the pairs that were answered, alone and in the cascade."""
         self._once: _Once | None = None
         self._metered: dict[str, _Metered] = {}
         self._asked: dict[str, Asked] = {}
@@ -77,16 +79,13 @@ class Panel:
             answers[title] = asked(pairs)
             if self.stopped:
                 return None
+        self.took = {title: metered.took() for title, metered in self._metered.items()}
         return answers
 
     @property
     def stopped(self) -> str:
         """Why the model is asked no more: it has cost what it may, or does not answer. Empty while it is."""
         return self._once.stopped if self._once else ""
-
-    def took(self) -> dict[str, Took]:
-        """What the model took so far, alone and in the cascade."""
-        return {title: metered.took() for title, metered in self._metered.items()}
 
     def close(self) -> None:
         """Release the model's connections."""

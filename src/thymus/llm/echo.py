@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from thymus.llm.fencing import fenced
 from thymus.llm.model import Completion, Request, Usage
 
 _SENTENCE_ENDS: Final = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
+_NUMBER: Final = re.compile(r'^<[a-z]+-[0-9a-f]{12} number="(\d+)"', re.MULTILINE)
 _UNASKED: Final = "question"
 """The tag of what is asked: it is not repeated as an answer."""
 
@@ -24,7 +25,8 @@ class Echo:
         """Fill the form with what is between the fences of the prompt, or with the prompt where there are none."""
         shown = [text for tag, text in fenced(request.prompt) if tag != _UNASKED]
         seen = "\n".join(shown) if shown or "</" in request.prompt else request.prompt
-        text = seen if request.form is None else json.dumps(_fill(request.form, seen), ensure_ascii=False)
+        numbers = [int(number) for number in _NUMBER.findall(request.prompt)]
+        text = seen if request.form is None else json.dumps(_fill(request.form, seen, numbers), ensure_ascii=False)
         asked = len(request.instructions) + len(request.prompt)
         return Completion(text=text, usage=Usage(tokens_in=asked // 4, tokens_out=len(text) // 4, usd=0.0))
 
@@ -37,17 +39,20 @@ def sentences(text: str) -> list[str]:
     return [part.strip() for part in _SENTENCE_ENDS.split(text) if part and part.strip()]
 
 
-def _fill(form: Mapping[str, Any], seen: str) -> Any:
-    """A value of that form: yes, 0, the first choice, all that was seen, one item a sentence."""
+def _fill(form: Mapping[str, Any], seen: str, numbers: Sequence[int]) -> Any:
+    """A value of that form: yes, 0, the first choice, all that was seen; one item for each number that is asked about,
+    or else for each sentence."""
     if "anyOf" in form:
-        return _fill(form["anyOf"][0], seen)
+        return _fill(form["anyOf"][0], seen, numbers)
     if "enum" in form:
         return form["enum"][0]
     match form["type"]:
         case "object":
-            return {name: _fill(inner, seen) for name, inner in form["properties"].items()}
+            return {name: _fill(inner, seen, numbers) for name, inner in form["properties"].items()}
+        case "array" if "number" in form["items"].get("properties", ()):
+            return [_fill(form["items"], seen, ()) | {"number": number} for number in numbers]
         case "array":
-            return [_fill(form["items"], sentence) for sentence in sentences(seen)]
+            return [_fill(form["items"], sentence, numbers) for sentence in sentences(seen)]
         case "boolean":
             return True
         case "integer" | "number":

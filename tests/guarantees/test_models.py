@@ -1,0 +1,210 @@
+"""A language model as second judge: whatever it answers and whoever talks it into it, it only makes for more care."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import odd_relations
+from thymus import Memory, Policy
+from thymus.core.beliefs import Act, Belief, Cause, Status
+from thymus.core.claims import Claim, Kind
+from thymus.core.gates import THYMUS_V3, THYMUS_V4
+from thymus.core.relations import Relation
+from thymus.intake import prepare
+from thymus.judges.cascade import CascadeJudge
+from thymus.llm import Answer, ModelJudge, ModelRefusalError, Usage
+from thymus.llm.fencing import fenced
+from thymus.llm.judge import Opinions
+from thymus.llm.questions import Check, Finding, Findings
+from thymus.ports import Judge, Statement
+from thymus.settlement import Ruling, rule
+
+from .checks import check_no_outside_voice, check_superseders, contradicting, has_authority, of_user
+from .world import (
+    OUTSIDERS,
+    USER,
+    Deed,
+    Said,
+    Say,
+    ScriptedJudge,
+    World,
+    histories,
+    judges,
+    open_guard,
+    pick,
+    read,
+    says,
+)
+
+gates = pytest.mark.parametrize("gate", [THYMUS_V3, THYMUS_V4], ids=lambda gate: gate.name)
+
+
+def digest(*words: object) -> int:
+    return hashlib.blake2b(repr(words).encode(), digest_size=2).digest()[0]
+
+
+@dataclass(frozen=True)
+class Whimsical:
+    """A model that answers anything or nothing, the same about the same words; a quick judge of that sort, too."""
+
+    relations: tuple[Relation | None, ...]
+    kinds: tuple[Kind, ...]
+    name: str = "whimsical"
+
+    def opine(self, pairs: Sequence[tuple[Statement, Statement]], *, most_calls: int | None = None) -> Opinions:
+        opinions = [pick(self.relations, digest(stored.text, incoming.text)) for stored, incoming in pairs]
+        return Opinions(relations=opinions, calls=1, because="down" if None in opinions else "")
+
+    def relate(self, pairs: Sequence[tuple[Said, Said]]) -> list[Relation]:
+        opinions = self.opine([(Statement.of(stored), Statement.of(incoming)) for stored, incoming in pairs])
+        return [opinion or Relation.unknown("down") for opinion in opinions.relations]
+
+    def classify(self, statements: Sequence[Said]) -> list[Kind]:
+        return [pick(self.kinds, digest(Statement.of(statement).text)) for statement in statements]
+
+
+whims: st.SearchStrategy[Whimsical] = st.builds(
+    Whimsical,
+    relations=st.lists(st.none() | odd_relations(), min_size=1, max_size=5).map(tuple),
+    kinds=st.lists(st.sampled_from(Kind), min_size=1, max_size=4).map(tuple),
+)
+
+
+def decided(world: World, said: Say, judge: Judge) -> dict[str, Ruling]:
+    """What the claims of a message would come to, by their wording; nothing is written."""
+    guard = world.guard
+    parts = replace(guard._parts, judge=judge)
+    known = world.beliefs()
+    lineage = [pick(known, number) for number in said.derived_from if known]
+    message = guard.message(said.text, source=said.source, derived_from=lineage)
+    rulings, _ = rule(parts, guard.policy, guard._scope, prepare(parts, [message])[0].drafts)
+    return {ruling.claim.text: ruling for ruling in rulings}
+
+
+def as_memory(claim: Claim) -> Memory:
+    return Memory.of(Belief(id="m_0", claim=claim, status=Status.ACTIVE))
+
+
+def has_none_over(ruling: Ruling) -> bool:
+    """Whether its claim has authority over none of its rivals."""
+    by = as_memory(ruling.claim)
+    return not any(has_authority(by, as_memory(rival.belief.claim)) for rival in ruling.rivals)
+
+
+@pytest.mark.guarantee("G4")
+@gates
+@given(history=histories, first=judges, said=says(), model=whims, also=whims)
+def test_a_model_never_lowers_caution(
+    gate: Policy, history: list[Deed], first: ScriptedJudge, said: Say, model: Whimsical, also: Whimsical
+) -> None:
+    """Verification never lowers caution.
+
+    Whatever a second judge answers, a claim without authority over its rivals is decided on with at least as much care
+    as by the first judge alone.
+    """
+    world = World(open_guard(gate=gate, judge=first))
+    world.tell(history)
+    alone = decided(world, said, first)
+    joined = decided(world, said, CascadeJudge(first, model, also=[also]))
+    assert alone.keys() <= joined.keys()
+    for text, before in alone.items():
+        after = joined[text]
+        if has_none_over(before) and has_none_over(after):
+            assert after.decision.effect >= before.decision.effect
+        if not before.decision.supersedes and after.decision.supersedes:
+            by = as_memory(after.claim)
+            replaced = [rival.belief.claim for rival in after.rivals if rival.belief.id in after.decision.supersedes]
+            assert all(has_authority(by, as_memory(claim)) for claim in replaced)
+
+
+@pytest.mark.guarantee("G2")
+@gates
+@given(history=histories, first=judges, model=whims, also=whims)
+def test_no_answer_of_a_model_gives_authority(
+    gate: Policy, history: list[Deed], first: ScriptedJudge, model: Whimsical, also: Whimsical
+) -> None:
+    """A belief is superseded only by the user or by its own authenticated identity."""
+    world = World(open_guard(gate=gate))
+    world.guard._parts = replace(world.guard._parts, judge=CascadeJudge(first, model, also=[also]))
+    world.tell(history)
+    check_superseders(world)
+    check_no_outside_voice(world)
+
+
+@dataclass(frozen=True)
+class Persuaded:
+    """A model that answers truly where it is shown the user's words alone, and else what the outsider would like.
+
+    :param wishes: the answers of *find* and of *confirm*, and whether it declines.
+    """
+
+    wishes: tuple[tuple[str, bool, bool], ...]
+    name: str = "persuaded"
+
+    def ask(self, instructions: str, prompt: str, schema: Any, **_: Any) -> Answer[Any]:
+        *held, new = (text for _, text in fenced(prompt))
+        talked_into = prompt.count('said_by="the user"') <= len(held)
+        wish, confirms, declines = pick(self.wishes, digest(prompt))
+        if talked_into and declines:
+            raise ModelRefusalError("no")
+        value: Findings | Check
+        if schema is Findings:
+            said = [wish if talked_into else truly(one, new) for one in held]
+            numbered = [Finding(number=number, relation=one) for number, one in enumerate(said, 1)]  # type: ignore[arg-type]
+            value = Findings(findings=tuple(numbered))
+        else:
+            holds = not confirms if talked_into else truly(held[0], new) != "contradicts"
+            value = Check(same_thing=True, both_can_hold=holds, stated=True)
+        return Answer(value=value, usage=Usage(), ms=0.0)
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+def truly(stored: str, incoming: str) -> str:
+    one, other = read(stored), read(incoming)
+    if one is None or other is None or one[1] != other[1]:
+        return "compatible"
+    return "same" if one[2] == other[2] else "contradicts"
+
+
+wishes = st.tuples(
+    st.sampled_from(["contradicts", "contradicts", "same", "compatible"]),
+    st.booleans(),
+    st.sampled_from([False] * 4 + [True]),
+)
+able = st.lists(st.sampled_from(["sure", "unsure", "unsure", "blind", "unknown"]), min_size=1, max_size=4).map(
+    lambda moods: ScriptedJudge(moods=tuple(moods))
+)
+
+
+@pytest.mark.guarantee("G2")
+@gates
+@given(
+    history=st.lists(st.one_of(says([USER]), says(OUTSIDERS)), max_size=10),
+    first=able,
+    model=st.builds(Persuaded, wishes=st.lists(wishes, min_size=1, max_size=4).map(tuple)),
+)
+def test_what_an_outsider_talks_a_model_into_replaces_nothing_of_the_users(
+    gate: Policy, history: list[Say], first: ScriptedJudge, model: Persuaded
+) -> None:
+    """A belief is superseded only by the user or by its own authenticated identity.
+
+    And not by words that a model was shown beside them: what the user says replaces only what it contradicts.
+    """
+    world = World(open_guard(gate=gate, judge=first))
+    world.guard._parts = replace(world.guard._parts, judge=CascadeJudge(first, ModelJudge(model)))
+    world.tell(history)
+    beliefs = {memory.id: memory for memory in world.beliefs()}
+    for entry in world.guard._parts.store.entries(world.guard._scope):
+        for change in entry.changes if entry.act is Act.REMEMBER else ():
+            if change.cause is Cause.SUPERSEDE and of_user(beliefs[change.belief]):
+                assert all(of_user(beliefs[by]) for by in change.by)
+                assert all(contradicting(beliefs[by], beliefs[change.belief]) for by in change.by)
