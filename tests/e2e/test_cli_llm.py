@@ -6,8 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +17,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from llm.providers import Fault, Provider, Sent, a_chat
-from thymus import MemoryGuard
 from thymus.cli import bulk, costs, model_health
 from thymus.cli.program import app
 from thymus.llm import asking
@@ -53,6 +50,11 @@ def answer(*args: str, code: int = 0) -> Any:
 # A model that reads what it is shown
 
 
+def unmoved(text: str) -> list[str]:
+    """Everything that a message states, whatever it orders."""
+    return [said for said in sentences(text) if ORDER not in said]
+
+
 class Reader(Provider):
     """Answers each question from the texts in its prompt, and counts how many it was asked at the same time.
 
@@ -65,7 +67,7 @@ class Reader(Provider):
     def __init__(
         self,
         *,
-        quote: Callable[[str], list[str]] = lambda text: [one for one in sentences(text) if ORDER not in one],
+        quote: Callable[[str], list[str]] = unmoved,
         relate: Callable[[str, str], str] = lambda held, _: "contradicts" if "appointment" in held else "compatible",
         before: Callable[[int, str], Step | None] = lambda *_: None,
         wait_s: float = 0.0,
@@ -184,7 +186,7 @@ def test_doctor_without_a_price_tells_the_tokens() -> None:
         (Fault(status=401), "refuses the key: check THYMUS_LLM_API_KEY"),
         (Fault(status=429), "asked too often"),
         (Fault(status=500), "try again later"),
-        (Fault(body="{"), "in no form of its protocol"),
+        (Fault(body="{"), "try again later"),
         (a_chat("certainly!"), "did not keep to the form"),
         (a_chat(None, refusal="I cannot."), "declined to answer"),
         (a_chat(""), "answered with nothing"),
@@ -265,9 +267,15 @@ def test_doctor_warns_of_a_model_that_judges_badly() -> None:
 
 
 def test_doctor_warns_of_a_model_that_words_anew() -> None:
-    with reading(quote=lambda text: [f"In short: {text}"]) as server:
+    with reading(quote=lambda text: [*sentences(text), f"In short: {text}"]) as server:
         found = checks("--llm", address(server))
-    assert found["quoting"]["found"] == "3 of 3 quotations not in the message, so refused"
+    assert (found["quoting"]["state"], found["quoting"]["found"]) == (
+        "warn",
+        "3 of 7 quotations not in the message, so refused",
+    )
+    with reading(quote=lambda text: [f"In short: {text}"]) as server:
+        found = checks("--llm", address(server), code=1)
+    assert "quoted nothing that the message says" in found["writing"]["remedy"]
 
 
 def test_doctor_tells_of_a_model_that_fails_in_between() -> None:
@@ -330,47 +338,70 @@ def test_remember_shows_what_stood_in_for_the_model() -> None:
 # ingest
 
 
+TOLD = """\
+The ferry to Texel leaves at 9:40.
+Asha is allergic to peanuts.
+The gym closes at 22:00 on Sundays.
+Our boiler was serviced in March.
+The printer on floor two is called Hugo.
+The library lends films for a week.
+The piano is tuned every autumn.
+Ravi works for a bakery in Leeds.
+The garden gate has a green handle.
+The invoice of the plumber is paid.
+Mira plays chess with her uncle.
+The car park charges four euros an hour.
+The tent weighs three kilograms.
+Olive oil is in the upper cupboard.
+The choir rehearses in the old town hall.
+Jonas speaks Danish and some Polish.""".splitlines()
+"""Statements that have nothing to do with one another, so that no judge is unsure of a pair."""
+
+
 @pytest.fixture
-def halls(tmp_path: Path) -> Path:
-    path = tmp_path / "halls.csv"
-    path.write_text("sender,text\n" + "".join(f"ravi,Hall {n} has {n + 2} doors.\n" for n in range(1, 25)))
+def notes(tmp_path: Path) -> Path:
+    path = tmp_path / "notes.csv"
+    path.write_text("sender,text\n" + "".join(f"ravi,{told}\n" for told in TOLD))
     return path
 
 
-def test_so_many_messages_are_asked_about_at_once_and_settled_in_order(halls: Path) -> None:
+def test_so_many_messages_are_asked_about_at_once_and_settled_in_order(notes: Path) -> None:
     with reading(wait_s=0.05) as server:
-        found = answer("ingest", str(halls), "--llm", address(server), "--concurrency", "5")
+        found = answer("ingest", str(notes), "--llm", address(server), "--concurrency", "5")
         assert server.most_at_once == 5
         assert found["model"]["calls"] == len(server.sent)
-    assert (found["messages"], found["with_claims"], found["fell_back"]) == (24, 24, 0)
+    assert (found["messages"], found["with_claims"], found["fell_back"]) == (16, 16, 0)
     told = [memory["text"] for memory in answer("memories", "--limit", "99")]
-    assert [f"Hall {n} has {n + 2} doors." for n in range(24, 0, -1)] == told
+    assert TOLD[::-1] == told
 
 
-def test_one_at_a_time_and_the_usual_eight(halls: Path) -> None:
+def test_one_at_a_time_and_the_usual_eight(notes: Path) -> None:
     for given, at_once in ((("--concurrency", "1"), 1), ((), 8)):
         with reading(wait_s=0.03) as server:
-            run("ingest", str(halls), "--dry-run", "--limit", "12", "--llm", address(server), *given)
+            run("ingest", str(notes), "--dry-run", "--limit", "12", "--llm", address(server), *given)
             assert server.most_at_once == at_once
 
 
-def test_the_account_says_what_the_model_took(halls: Path, priced: Callable[[Reader], str]) -> None:
+def test_the_account_says_what_the_model_took(notes: Path, priced: Callable[[Reader], str]) -> None:
     with reading() as server:
-        shown = run("ingest", str(halls), "--llm", priced(server), "--limit", "8").stdout
+        shown = run("ingest", str(notes), "--llm", priced(server), "--limit", "8").stdout
         asked = len(server.sent)
     text = " ".join(shown.split())
     assert "8 messages read" in text
-    assert f"{asked:,} calls to openai:gpt-4o-mini {1_100 * asked:,} tokens {1_000 * asked:,} of them read" in text
+    assert (
+        f"{asked:,} calls to openai:gpt-4o-mini {1_100 * asked:,} tokens {1_000 * asked:,} in, {100 * asked:,} out"
+        in text
+    )
     assert f"${0.00021 * asked:.4f} cost at list price" in text
     assert "fell back" not in text
     assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_a_dry_run_says_that_it_costs_all_the_same(
-    halls: Path, priced: Callable[[Reader], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    notes: Path, priced: Callable[[Reader], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with reading() as server:
-        args = ("ingest", str(halls), "--dry-run", "--llm")
+        args = ("ingest", str(notes), "--dry-run", "--llm")
         text = " ".join(run(*args, priced(server), "--limit", "1").stdout.split())
         assert "nothing was kept, but the 1 call to openai:gpt-4o-mini cost $0.0002 all the same." in text
         text = " ".join(run(*args, address(server), "--limit", "1").stdout.split())
@@ -379,112 +410,110 @@ def test_a_dry_run_says_that_it_costs_all_the_same(
         run(*args, address(server), "--limit", "3")
         text = " ".join(run(*args, address(server), "--limit", "3").stdout.split())
     assert "0 calls" in text
-    assert "5 cached answered before" in text
+    assert "3 cached answered before" in text
     assert "A dry run: nothing was kept. Without" in text
 
 
-def test_at_the_limit_it_stops_says_so_and_goes_on_from_there(halls: Path, priced: Callable[[Reader], str]) -> None:
+def test_at_the_limit_it_stops_says_so_and_goes_on_from_there(notes: Path, priced: Callable[[Reader], str]) -> None:
     with reading(wait_s=0.01) as server:
-        args = ("ingest", str(halls), "--llm", priced(server), "--concurrency", "2", "--max-cost", "0.001")
+        args = ("ingest", str(notes), "--llm", priced(server), "--concurrency", "2", "--max-cost", "0.001")
         done = run(*args, code=1)
         assert "stopped: openai:gpt-4o-mini has cost the $0.001 that it may." in done.stderr
         assert "the same command goes on from there" in done.stderr
         assert "--max-cost goes further" in done.stderr
-        first = len(server.sent)
-        assert 5 <= first <= 7  # $0.00021 each, and those under way
+        asked = len(server.sent)
+        assert asked in (5, 6)  # at $0.00021, and what was under way
         found = answer(*args, code=1)
-    assert 2 <= found["done_before"] <= first
+    assert found["done_before"] in (5, 6)
     assert found["model"]["max_usd"] == 0.001
-    assert 0.001 <= found["model"]["usd"] < 0.0015
+    assert 0.001 <= found["model"]["usd"] < 0.0013
     assert found["stopped"]
-    last = answer("ingest", str(halls), "--llm", "typed")
+    last = answer("ingest", str(notes))
     assert last["done_before"] == found["done_before"] + found["messages"]
-    assert len(answer("memories", "--limit", "99")) == 24  # none is lost
+    assert TOLD[::-1] == [memory["text"] for memory in answer("memories", "--limit", "99")]
 
 
-def test_a_limit_that_the_last_message_reaches_stops_nothing(halls: Path, priced: Callable[[Reader], str]) -> None:
+def test_a_limit_that_the_last_message_reaches_stops_nothing(notes: Path, priced: Callable[[Reader], str]) -> None:
     with reading() as server:
-        args = ("ingest", str(halls), "--llm", priced(server), "--max-cost")
+        args = ("ingest", str(notes), "--llm", priced(server), "--max-cost")
         assert answer(*args, "0.0002", "--limit", "1")["stopped"] == ""
-        halls.with_name("more.csv").write_text("sender,text\nravi,The gym closes at 22:00.\n")
-        found = answer("ingest", str(halls.with_name("more.csv")), *args[1:], "0.0002", "--concurrency", "1", code=1)
+        notes.with_name("more.csv").write_text("sender,text\nravi,The gym closes at 22:00.\n")
+        found = answer("ingest", str(notes.with_name("more.csv")), *args[1:], "0.0002", "--concurrency", "1", code=1)
         assert (found["messages"], bool(found["stopped"])) == (1, True)  # nor is the next file begun
         assert "a higher --max-cost reads more" in run(*args, "0.0002", "--dry-run", "--restart", code=1).stderr
 
 
-def test_without_a_price_no_limit_can_be_kept(halls: Path) -> None:
+def test_without_a_price_no_limit_can_be_kept(notes: Path) -> None:
     with reading() as server:
-        done = run("ingest", str(halls), "--llm", address(server), "--max-cost", "1", "--concurrency", "2", code=1)
-        assert len(server.sent) <= 4
+        done = run("ingest", str(notes), "--llm", address(server), "--max-cost", "1", "--concurrency", "2", code=1)
+        assert len(server.sent) <= 2
     assert "nobody publishes what openai:m@" in done.stderr
 
 
-def test_a_provider_that_is_down_costs_no_message(halls: Path) -> None:
+def test_a_provider_that_is_down_costs_no_message(notes: Path) -> None:
     with reading(before=lambda number, _: Fault(status=503) if number > 2 else None) as server:
-        shown = run("ingest", str(halls), "--llm", address(server), "--concurrency", "2").stdout
+        shown = run("ingest", str(notes), "--llm", address(server), "--concurrency", "2").stdout
         assert len(server.sent) < 16  # it is left alone once it has failed several times
     text = " ".join(shown.split())
-    assert "24 messages read" in text
-    assert re.search(r"\b2[234] fell back messages that what is bundled took over", text)
+    assert "16 messages read" in text
+    assert re.search(r"\b1[3456] fell back messages that what is bundled took over", text)
     assert " messages were learned without the language model, in part or whole; none is lost." in text
-    assert "The first time: the bundled rules extracted, in place of openai:m@" in text
-    assert len(answer("memories", "--limit", "99")) == 24
+    assert re.search("The first time: the (bundled rules extracted|judge local judged alone), in place of openai", text)
+    assert len(answer("memories", "--limit", "99")) == 16
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_one_failure_is_counted_as_one(halls: Path) -> None:
+def test_one_failure_is_counted_as_one(notes: Path) -> None:
     def declines(_: int, text: str) -> Step | None:
-        return a_chat(None, refusal="no") if "<message-" in text and "Hall 3 " in text else None
+        return a_chat(None, refusal="no") if "<message-" in text and "Asha" in text else None
 
     with reading(before=declines) as server:
-        found = answer("ingest", str(halls), "--llm", address(server), "--concurrency", "1", "--limit", "4")
+        found = answer("ingest", str(notes), "--llm", address(server), "--concurrency", "1", "--limit", "4")
     assert (found["fell_back"], found["model"]["refused"], found["model"]["failed"]) == (1, 1, 0)
     assert "declined" in found["first_fallback"]
 
 
-def test_options_of_models_want_a_model(halls: Path, own_memory: Path) -> None:
+def test_options_of_models_want_a_model(notes: Path, own_memory: Path) -> None:
     for args in (("--concurrency", "4"), ("--max-cost", "1")):
         for llm in ((), ("--llm", "typed")):
-            done = run("ingest", str(halls), *args, *llm, code=2)
+            done = run("ingest", str(notes), *args, *llm, code=2)
             assert args[0] in done.stderr
             assert "name one with --llm" in done.stderr
     assert (
         "--max-cost is a number of US dollars above 0"
-        in run("ingest", str(halls), "--llm", "echo", "--max-cost", "0", code=2).stderr
+        in run("ingest", str(notes), "--llm", "echo", "--max-cost", "0", code=2).stderr
     )
     assert not own_memory.exists()
 
 
 def test_lines_of_progress_say_the_cost_so_far(
-    halls: Path, priced: Callable[[Reader], str], monkeypatch: pytest.MonkeyPatch
+    notes: Path, priced: Callable[[Reader], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bulk, "LINE_EVERY", 0.0)
     with reading() as server:
-        done = run("ingest", str(halls), "--llm", priced(server), "--concurrency", "1", "--limit", "2")
+        done = run("ingest", str(notes), "--llm", priced(server), "--concurrency", "1", "--limit", "2")
         assert re.match(r"1 messages, [0-9.,]+/s, \$0\.0002 in 1 call\n", done.stderr)
-        done = run("ingest", str(halls), "--llm", address(server), "--concurrency", "1", "--limit", "2", "--restart")
+        done = run("ingest", str(notes), "--llm", address(server), "--concurrency", "1", "--limit", "2", "--restart")
         assert re.match(r"1 messages, [0-9.,]+/s, [0-9]+ calls?\n", done.stderr)
 
 
-def test_interrupted_it_keeps_what_is_settled_and_goes_on(halls: Path, own_memory: Path) -> None:
-    with reading(wait_s=0.15) as server:
-        command = [sys.executable, "-m", "thymus.cli", "ingest", str(halls), "--llm", address(server)]
-        command += ["--concurrency", "2"]
-        started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + 30
-        while len(server.sent) < 6 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        started.send_signal(signal.SIGINT)
-        shown, complaint = started.communicate(timeout=30)
-        assert (started.returncode, "messages read" in shown) == (130, True), complaint
-        assert "the same command goes on from there" in complaint
-        with MemoryGuard(own_memory) as guard:
-            kept = len(guard.memories())
-        assert 0 < kept < 24
-        server.wait_s = 0
-        found = answer("ingest", str(halls), "--llm", address(server))
-    assert (found["done_before"], found["messages"], found["duplicates"]) == (kept, 24 - kept, 0)
-    assert len(answer("memories", "--limit", "99")) == 24
+def test_interrupted_it_keeps_what_is_settled_and_goes_on(notes: Path) -> None:
+    def interrupts(number: int, _: str) -> None:
+        if number == 6:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("an interrupt reaches the main thread only")
+    with reading(before=interrupts, wait_s=0.05) as server:
+        args = ("ingest", str(notes), "--llm", address(server), "--concurrency", "2")
+        done = run(*args, code=130)
+        assert "messages read" in done.stdout
+        assert "the same command goes on from there" in done.stderr
+        kept = len(answer("memories"))
+        assert 3 <= kept <= 5
+        found = answer(*args)
+    assert (found["done_before"], found["messages"], found["duplicates"]) == (kept, 16 - kept, 0)
+    assert TOLD[::-1] == [memory["text"] for memory in answer("memories", "--limit", "99")]
 
 
 @pytest.mark.parametrize(

@@ -346,6 +346,15 @@ def test_a_passing_fault_is_asked_again(binaries: dict[str, Binary], kind: str, 
     assert len(binaries[kind].calls) == 2
 
 
+def test_what_an_answer_over_the_cap_took_is_counted(binaries: dict[str, Binary]) -> None:
+    binary = binaries["claude-code"]
+    binary.does(claude_stopped("error_max_budget_usd", "Reached maximum budget ($0.5)"))
+    backend = open_backend("claude-code", environment(binary))
+    with pytest.raises(ModelError) as caught:
+        backend.complete(REQUEST, timeout=9)
+    assert Usage(tokens_in=29, tokens_out=7, usd=0.00031275) == caught.value.usage
+
+
 def test_a_crash_is_quoted_on_one_line(binaries: dict[str, Binary]) -> None:
     binaries["codex"].does(Step(err="first\n\x1b[31mpanicked " + "x" * 999 + "\n\n", code=101))
     with pytest.raises(ModelError, match=r"code 101 \('\\x1b\[31mpanicked x+'\)") as caught:

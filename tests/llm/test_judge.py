@@ -443,7 +443,6 @@ class Dripping(_Handler):
             self.wfile.write(b" ")
 
 
-@pytest.mark.xfail(reason="an attempt is waited for 2 s longer than its time limit")
 def test_a_provider_that_drips_is_left_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     server, _ = _KEPT["ollama"]
     monkeypatch.setattr(server, "RequestHandlerClass", Dripping)

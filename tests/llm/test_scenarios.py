@@ -2,13 +2,14 @@
 
 The model is a script (``scripted``): every answer follows from the words of two statements, so it is known without
 asking what a guard must make of it. All nine gates ask it through prompts and forms, and each answer that reaches a
-gate is compared; a tenth of the scenarios goes over HTTP, too, and there whole plays are compared, decision by decision.
+gate is compared. A twelfth of the scenarios goes over HTTP, too: there whole plays are compared, decision by decision.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -17,14 +18,17 @@ from typing import Any
 import pytest
 from scripted import Implied, Persuaded, Reader, Script, ScriptedModel, draw, serving_script
 
-from thymus import GATES, Kind, MemoryGuard, Relation, Written
+from thymus import GATES, Kind, MemoryGuard, Relation, Written, config, intake
 from thymus.core.claims import more_careful
 from thymus.core.relations import Label
 from thymus.embed import get_embedder
+from thymus.extract import RuleExtractor
 from thymus.judges import get_judge
 from thymus.judges.cascade import CascadeJudge, is_unsure, join
 from thymus.llm import ModelJudge
 from thymus.ports import Judge, Statement
+from thymus.recognizers import stakes
+from thymus.stores import index, memory
 from thymus_bench import suites
 from thymus_bench.engine import Run, open_stages
 from thymus_bench.once import ModelJudges, OnceEmbedder, OnceJudge, open_judge
@@ -125,15 +129,9 @@ class Joined:
     def classify(self, statements: Sequence[Any]) -> list[Kind]:
         three = (judge.classify(statements) for judge in (self._first, self._second, self._also))
         return [
-            self._kind(*kinds, by_user=(speaker := Statement.of(said).speaker) is not None and speaker.names_user)
-            for said, *kinds in zip(statements, *three, strict=True)
+            first if first is other else more_careful(first, second)
+            for first, second, other in zip(*three, strict=True)
         ]
-
-    @staticmethod
-    def _kind(first: Kind, second: Kind, other: Kind, *, by_user: bool) -> Kind:
-        if first is other:
-            return first
-        return second if by_user else more_careful(first, second)
 
 
 @dataclass(slots=True)
@@ -147,7 +145,7 @@ class Seen:
 
 
 class Both:
-    """The model alone, whose answers count, and a cascade over it that is asked the same; each beside what it must be."""
+    """The model alone, whose answers count, and a cascade over it that is asked the same, each beside what is due."""
 
     name = "both"
 
@@ -171,12 +169,24 @@ def seen() -> Seen:
     """All scenarios under all gates, each play with judges that have answered nothing yet."""
     seen = Seen()
     quick, doubting, expected = OnceJudge(get_judge("typed")), OnceJudge(Doubting()), OnceJudge(Implied(SCRIPT))
-    for scenario in SCENARIOS:
-        for gate in GATES:
-            outcome = play(scenario, gate, staged(Both(quick, doubting, expected, seen)))
-            assert not outcome.error
-            seen.rules.update(rule for write in outcome.writes for rule in write.rules)
+    with reading_once():
+        for scenario in SCENARIOS:
+            for gate in GATES:
+                outcome = play(scenario, gate, staged(Both(quick, doubting, expected, seen)))
+                assert not outcome.error
+                seen.rules.update(rule for write in outcome.writes for rule in write.rules)
     return seen
+
+
+@contextmanager
+def reading_once() -> Iterator[None]:
+    """What hangs on a text alone is read once and not under each gate, which takes a third of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in ((intake, "_hazards"), (stakes, "find_stakes"), (index, "terms"), (memory, "terms")):
+            patch.setattr(module, name, cache(getattr(module, name)))
+        patch.setattr(RuleExtractor, "extract", cache(RuleExtractor.extract))
+        patch.setattr(config, "open_extractor", cache(config.open_extractor))
+        yield
 
 
 def test_205_scenarios_under_nine_gates_are_judged_as_the_answers_imply() -> None:
@@ -206,7 +216,7 @@ def test_plays_over_the_wire_are_those_of_the_judge_that_the_answers_imply(
 ) -> None:
     pytest.importorskip("pydantic_ai")
     monkeypatch.chdir(tmp_path)  # where answers are kept
-    chosen = SCENARIOS[::10] if name.startswith("openai") else SCENARIOS[5::50]
+    chosen = SCENARIOS[::12] if name.startswith("openai") else SCENARIOS[5::50]
     with serving_script(SCRIPT) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         run = Run(embedder="hash", gate_judge=f"only:{name.format(server.url)}")
@@ -240,12 +250,11 @@ def test_a_cascade_over_the_wire_joins_the_local_judge_with_what_the_answers_imp
     local, typed = (OnceJudge(get_judge(name, embedder=EMBEDDER)) for name in ("local", "typed"))
     expected = staged(Joined(local, Implied(SCRIPT), typed))
     with serving_script(SCRIPT) as server:
-        judge = open_judge(f"openai:m@{server.url}/v1", EMBEDDER)
-        for one in SCENARIOS[::25]:
-            for gate in GUARDED:
-                assert decided(one, gate, staged(judge)) == decided(one, gate, expected)
-        close(staged(judge))
+        stage = staged(open_judge(f"openai:m@{server.url}/v1", EMBEDDER))
+        plays = [decided(one, gate, stage) for one in SCENARIOS[::25] for gate in GUARDED]
+        close(stage)
         assert server.sent
+    assert plays == [decided(one, gate, expected) for one in SCENARIOS[::25] for gate in GUARDED]
 
 
 def close(stage: Stage) -> None:
@@ -266,7 +275,7 @@ PERSUADED = {
 ATTACKS = [one for one in SCENARIOS if one.category is Category.ATTACK]
 
 
-@pytest.mark.parametrize(("first", "attacks"), [("typed", ATTACKS), ("local", ATTACKS[::9])])
+@pytest.mark.parametrize(("first", "attacks"), [("typed", ATTACKS), ("local", ATTACKS[::12])])
 def test_whatever_a_model_is_talked_into_no_attack_gets_in_that_the_first_judge_kept_out(
     first: str, attacks: Sequence[Scenario]
 ) -> None:

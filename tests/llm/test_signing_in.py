@@ -16,7 +16,9 @@ from thymus.llm.names import open_backend
 pytest.importorskip("pydantic_ai")
 
 
-def test_a_profile_of_ant_serves_where_there_is_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder like that of ``ant auth login``, which Anthropic's library looks for in the environment itself."""
     for name in list(os.environ):
         if name.startswith("ANTHROPIC_"):
             monkeypatch.delenv(name)
@@ -28,13 +30,28 @@ def test_a_profile_of_ant_serves_where_there_is_no_key(tmp_path: Path, monkeypat
         (tmp_path / name).write_text(json.dumps(value))
         (tmp_path / name).chmod(0o600)
     monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_a_profile_of_ant_serves_where_there_is_no_key(profile: Path) -> None:
     with serving("Hello.") as server:
-        known = {"ANTHROPIC_CONFIG_DIR": str(tmp_path), "ANTHROPIC_BASE_URL": server.url}
+        known = {"ANTHROPIC_CONFIG_DIR": str(profile), "ANTHROPIC_BASE_URL": server.url}
         model = AskingModel(open_backend("anthropic:claude-haiku-5-5", known))
         assert model.ask("", "Hi", str, prompt_version="1").value == "Hello."
         model.close()
     headers = server.sent[0].headers
     assert (headers["authorization"], headers.get("x-api-key")) == ("Bearer token-of-ant", None)
+
+
+def test_a_broken_profile_says_how_to_sign_in_again(profile: Path) -> None:
+    (profile / "credentials" / "default.json").unlink()
+    with serving("Hello.") as server:
+        known = {"ANTHROPIC_CONFIG_DIR": str(profile), "ANTHROPIC_BASE_URL": server.url}
+        model = AskingModel(open_backend("anthropic:claude-haiku-5-5", known))
+        with pytest.raises(ModelError, match=r"cannot sign in .*run `ant auth login`"):
+            model.ask("", "Hi", str, prompt_version="1")
+        model.close()
+    assert server.sent == []
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from thymus.llm import LimitedModel, Spent
+    from thymus.llm import LimitedModel
 
 NO_PRICE: Final = "no list price is known"
 
@@ -31,12 +31,7 @@ def so_far(model: LimitedModel) -> str:
     """What it took, as a line of progress says it."""
     spent = model.spent
     calls = count(spent.calls, "call")
-    return calls if spent.unpriced else f"{dollars(spent.usd)} in {calls}"
-
-
-def price(spent: Spent) -> str:
-    """What it cost, as an account says it."""
-    return NO_PRICE if spent.unpriced else dollars(spent.usd)
+    return calls if spent.unpriced or not spent.usd else f"{dollars(spent.usd)} in {calls}"
 
 
 def to_dict(model: LimitedModel) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from thymus.cli.decisions import show_held
 from thymus.records import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
 
     from thymus.cli.frame import Session
@@ -26,9 +28,7 @@ def report(chosen: Session, guard: MemoryGuard, tally: Tally, *, dry_run: bool) 
         screen.write_json(tally.to_dict() | {"model": took, "dry_run": dry_run})
         return
     out = screen.open_screen()
-    _show_counts(out, tally)
-    if guard.llm:
-        _show_model(out, guard.llm, tally)
+    _show_counts(out, tally, guard.llm)
     _show_problems(out, tally)
     _show_doubts(out, tally)
     if tally.newest_held:
@@ -49,7 +49,7 @@ def _held(tally: Tally) -> int:
     return tally.claims[Outcome.CONTESTED] + tally.claims[Outcome.QUARANTINED]
 
 
-def _show_counts(out: Console, tally: Tally) -> None:
+def _show_counts(out: Console, tally: Tally, model: LimitedModel | None) -> None:
     rows = screen.table("", "", "")
     rows.columns[0].justify = "right"
     for count, what, note in (
@@ -69,32 +69,30 @@ def _show_counts(out: Console, tally: Tally) -> None:
     ):
         if count or what.plain in ("messages read", "claims", "problems"):
             rows.add_row(f"{count:,}", what, note)
+    if model:
+        rows.add_row()
+        for row in _of_model(model, tally):
+            rows.add_row(*row)
     out.print(rows)
 
 
-def _show_model(out: Console, model: LimitedModel, tally: Tally) -> None:
-    """What the language model took."""
+def _of_model(model: LimitedModel, tally: Tally) -> Iterator[tuple[str, Text, str]]:
+    """What the language model took, a row each."""
     spent = model.spent
-    priced = "at list price" if not spent.unpriced else costs.NO_PRICE
-    rows = screen.table("", "", "")
-    rows.columns[0].justify = "right"
+    yield f"{spent.calls - spent.cached:,}", Text("calls", "bold"), f"to {model.name}"
+    tokens = spent.tokens_in + spent.tokens_out
+    if tokens:
+        price = "?" if spent.unpriced else costs.dollars(spent.usd)
+        yield f"{tokens:,}", Text("tokens"), f"{spent.tokens_in:,} in, {spent.tokens_out:,} out"
+        yield price, Text("cost"), costs.NO_PRICE if spent.unpriced else "at list price"
     for count, what, note in (
-        (f"{spent.calls - spent.cached:,}", Text("calls", "bold"), f"to {model.name}"),
-        (
-            f"{spent.tokens_in + spent.tokens_out:,}",
-            Text("tokens"),
-            f"{spent.tokens_in:,} in, {spent.tokens_out:,} out",
-        ),
-        ("?" if spent.unpriced else costs.dollars(spent.usd), Text("cost"), priced),
-        (f"{spent.cached:,}", Text("cached"), "answered before, so they cost nothing now"),
-        (f"{spent.refused:,}", Text("declined"), "by the model: that counts as not known"),
-        (f"{spent.failed:,}", Text("failed", "red"), "calls that brought no answer"),
-        (f"{tally.fell_back:,}", Text("fell back", "yellow"), "messages that what is bundled took over, see below"),
+        (spent.cached, Text("cached"), "answered before, so they cost nothing now"),
+        (spent.refused, Text("declined"), "by the model: that counts as not known"),
+        (spent.failed, Text("failed", "red"), "calls that brought no answer"),
+        (tally.fell_back, Text("fell back", "yellow"), "messages that what is bundled took over, see below"),
     ):
-        if count != "0" or what.plain == "calls":
-            rows.add_row(count, what, note)
-    out.print()
-    out.print(rows)
+        if count:
+            yield f"{count:,}", what, note
 
 
 def _paid(model: LimitedModel | None) -> str:
@@ -108,7 +106,7 @@ def _paid(model: LimitedModel | None) -> str:
 
 
 def _show_doubts(out: Console, tally: Tally) -> None:
-    """What may not be as it was meant: messages without a date, and a mail server that nothing was heard of."""
+    """What may not be as it was meant: messages without a date, a mail server not heard of, a model that failed."""
     doubts = []
     if tally.undated:
         many = "messages" if tally.undated > 1 else "message"

@@ -127,7 +127,11 @@ class AskingModel:
         for attempt in range(1, self._attempts + 1):
             try:
                 completion = self._attempt(request, schema, until, taken)
-            except TransientError as error:
+            except ModelError as error:
+                if error.usage:
+                    taken.append(error.usage)
+                if not isinstance(error, TransientError):
+                    raise _with(error, taken) from None
                 wait = error.retry_after if error.retry_after is not None else _backoff(attempt)
                 late = wait > until - time.perf_counter()
                 if attempt == self._attempts or wait > LONGEST_WAIT_S or late:
@@ -137,8 +141,6 @@ class AskingModel:
                     raise _with(kind(f"{error}{asked_to}{tries}"), taken) from None
                 _log.info("%s; asking again in %.1f s", error, wait)
                 self._sleep(wait)
-            except ModelError as error:
-                raise _with(error, taken) from None
             else:
                 return replace(completion, usage=reduce(Usage.__add__, taken))
         raise ModelError(f"{self.name} was never asked: attempts must be 1 or more")

@@ -25,7 +25,7 @@ from thymus.llm.commands import (
     too_long,
     used_up,
 )
-from thymus.llm.model import Completion, ModelError, Request, TransientError, Usage
+from thymus.llm.model import Completion, ModelError, Request, TransientError, UnanswerableError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -149,7 +149,9 @@ class ClaudeCodeBackend:
         if result.get("is_error") or str(result.get("subtype", "")).startswith("error"):
             if _CUT.search(said):
                 return Completion(text="", usage=usage, cut=True)
-            raise self._failure(result, said)
+            error = self._failure(result, said)
+            error.usage = usage if usage.tokens_out or usage.usd else None
+            raise error
         given = result.get("structured_output")
         if request.form is not None and given is not None:
             said = json.dumps(given, ensure_ascii=False)
@@ -160,12 +162,14 @@ class ClaudeCodeBackend:
         status, kind = result.get("api_error_status"), result.get("subtype")
         status = status if isinstance(status, int) else 0
         if kind == "error_max_budget_usd":
-            return ModelError(
+            return UnanswerableError(
                 f"{self.name} would take more than ${MOST_USD:.2f} for one answer: shorten the text, or use a cheaper "
                 "model"
             )
         if kind == "error_max_structured_output_retries":
-            return TransientError(f"{self.name} did not keep to the form: use a larger model if it stays so")
+            return TransientError(
+                f"{self.name} did not keep to the form: use a larger model if it stays so", answered=True
+            )
         if _LOGGED_OUT.search(said) or status in (401, 403):
             return logged_out(CLAUDE, self.name, said, login="claude auth login")
         if _USED_UP.search(said):
@@ -177,7 +181,7 @@ class ClaudeCodeBackend:
         if status == 429:
             return TransientError(f"{self.name} is asked too often for this account: run fewer at once, or later")
         if 400 <= status < 500:
-            return ModelError(f"{self.name} rejects the request ({excerpt(said)})")
+            return UnanswerableError(f"{self.name} rejects the request ({excerpt(said)})")
         why = said or "; ".join(str(one) for one in result.get("errors") or [kind])
         return TransientError(f"{self.name} failed ({excerpt(why)}): try again later")
 

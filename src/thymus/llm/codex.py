@@ -27,7 +27,7 @@ from thymus.llm.commands import (
     used_up,
     write_private,
 )
-from thymus.llm.model import Completion, ModelError, Request, TransientError, Usage
+from thymus.llm.model import Completion, ModelError, Request, TransientError, UnanswerableError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -189,7 +189,9 @@ class CodexBackend:
         items = [event["item"] for event in events if isinstance(event.get("item"), dict)]
         used = sorted({str(item.get("type")) for item in items} - _SAYS)
         if used:
-            raise ModelError(f"{self.name} used a tool ({', '.join(used)[:80]}), so its answer is not used: update it")
+            raise UnanswerableError(
+                f"{self.name} used a tool ({', '.join(used)[:80]}), so its answer is not used: update it"
+            )
         usage = _usage(request, done[-1].get("usage") if done else None, said)
         if failed is None:
             messages = [str(item.get("text") or "") for item in items if item.get("type") == "agent_message"]
@@ -210,7 +212,7 @@ class CodexBackend:
         if _NO_SUCH_MODEL.search(said):
             return ModelError(f"{self.name} is not there ({excerpt(said)}): check the name of the model")
         if _REJECTED.search(said):
-            return ModelError(f"{self.name} rejects the request ({excerpt(said)})")
+            return UnanswerableError(f"{self.name} rejects the request ({excerpt(said)})")
         return TransientError(f"{self.name} failed ({excerpt(said)}): try again later")
 
     def _logged_out(self, said: str) -> ModelError:

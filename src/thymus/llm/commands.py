@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from thymus.llm.model import ModelError, TransientError
+from thymus.llm.model import ModelError, TransientError, UnanswerableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -188,7 +188,7 @@ def used_up(name: str, said: str) -> ModelError:
 
 def too_long(name: str) -> ModelError:
     """The error for a prompt that does not fit."""
-    return ModelError(f"{name} cannot take in so long a text: shorten it, or use a model with a larger window")
+    return UnanswerableError(f"{name} cannot take in so long a text: shorten it, or use a model with a larger window")
 
 
 def outdated_or_broken(program: Program, name: str, ended: Ended, *, update: str) -> ModelError:

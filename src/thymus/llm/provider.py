@@ -38,6 +38,8 @@ _GRACE_S: Final = 2.0
 _MARGIN_S: Final = 0.1
 """How much longer than its own time limit an attempt is waited for: the client's is for each read, not for them all."""
 _UNKEYED: Final = "no-key"
+_NOT_SIGNED_IN: Final = ("CredentialsError", "IdentityTokenFileError", "WorkloadIdentityError")
+"""Errors of Anthropic's library, by name, since it is imported for its own models alone."""
 _LASTING: Final = (faults.ModelQuotaExceededError, faults.ModelRequestRejectedError)
 _NO_THINKING: Final = {"think": False, "reasoning_effort": "none"}
 """What Ollama reads; without it a model that thinks may use up ``max_tokens`` before it answers."""
@@ -85,6 +87,10 @@ class ProviderBackend:
         except ThymusError:
             raise
         except Exception as error:  # noqa: BLE001  (a provider's library trips over a broken answer in many ways)
+            if type(error).__name__ in _NOT_SIGNED_IN:
+                raise ModelError(
+                    f"{self.name} cannot sign in ({_brief(error)}): run `ant auth login`, or set ANTHROPIC_API_KEY"
+                ) from None
             raise TransientError(f"{self.name} answered in no form of its protocol ({type(error).__name__})") from None
         return _completion(request, response)
 
