@@ -203,13 +203,13 @@ def test_doctor_says_why_a_model_does_not_answer_and_who_takes_over(step: Step, 
     assert "cost" not in found
 
 
-def test_doctor_of_a_provider_that_is_not_there(own_memory: Path) -> None:
+def test_doctor_of_a_provider_that_is_not_there() -> None:
     with reading() as server:
         name = address(server)
     run("remember", "My standup is at 9:15.", "--llm", "typed")
     found = checks("--llm", name, code=1)
     assert "start the server at" in found["model"]["remedy"]
-    assert found["ledger"]["state"] == "ok"  # a model that is away is no fault of the memory
+    assert found["ledger"]["state"] == "ok"
 
 
 def test_doctor_waits_only_so_long_and_warns_of_slow_writes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,8 +232,10 @@ def test_doctor_waits_only_so_long_and_warns_of_slow_writes(monkeypatch: pytest.
     ],
 )
 def test_doctor_of_a_model_that_cannot_be_opened_asks_nothing(name: str, remedy: str) -> None:
+    run("remember", "My standup is at 9:15.", "--llm", "typed")
     done = run("doctor", "--llm", name, code=1)
     assert "asks" not in done.stderr
+    assert done.stdout.count("fail ") == 1  # a model that is away is no fault of the memory
     shown = " ".join(done.stdout.split())
     assert remedy in shown
     assert "commands with this model end with that error" in shown
@@ -435,12 +437,20 @@ def test_at_the_limit_it_stops_says_so_and_goes_on_from_there(notes: Path, price
 
 def test_a_limit_that_the_last_message_reaches_stops_nothing(notes: Path, priced: Callable[[Reader], str]) -> None:
     with reading() as server:
-        args = ("ingest", str(notes), "--llm", priced(server), "--max-cost")
-        assert answer(*args, "0.0002", "--limit", "1")["stopped"] == ""
-        notes.with_name("more.csv").write_text("sender,text\nravi,The gym closes at 22:00.\n")
-        found = answer("ingest", str(notes.with_name("more.csv")), *args[1:], "0.0002", "--concurrency", "1", code=1)
-        assert (found["messages"], bool(found["stopped"])) == (1, True)  # nor is the next file begun
-        assert "a higher --max-cost reads more" in run(*args, "0.0002", "--dry-run", "--restart", code=1).stderr
+        limited = ("--llm", priced(server), "--max-cost", "0.0002", "--concurrency", "1")
+        assert answer("ingest", str(notes), *limited, "--limit", "1")["stopped"] == ""
+
+
+def test_at_the_limit_no_further_file_is_begun(notes: Path, priced: Callable[[Reader], str]) -> None:
+    known = notes.with_name("known.csv")
+    known.write_text("sender,text\nravi,The bus stop is behind the bank.\n")
+    run("ingest", str(known))
+    with reading() as server:
+        limited = ("--llm", priced(server), "--max-cost", "0.0002", "--concurrency", "1")
+        found = answer("ingest", str(notes), str(known), *limited, code=1)
+        assert (found["messages"], found["done_before"], bool(found["stopped"])) == (1, 0, True)
+        dry = run("ingest", str(notes), *limited, "--dry-run", code=1)
+        assert "a higher --max-cost reads more" in dry.stderr
 
 
 def test_without_a_price_no_limit_can_be_kept(notes: Path) -> None:
@@ -508,7 +518,9 @@ def test_interrupted_it_keeps_what_is_settled_and_goes_on(notes: Path) -> None:
         args = ("ingest", str(notes), "--llm", address(server), "--concurrency", "2")
         done = run(*args, code=130)
         assert "messages read" in done.stdout
-        assert "the same command goes on from there" in done.stderr
+        said = [line for line in done.stderr.splitlines() if line.startswith("thymus: ")]
+        assert said[0] == "thymus: interrupted: it waits for the answers that are under way"
+        assert said[1].endswith("the same command goes on from there")
         kept = len(answer("memories"))
         assert 3 <= kept <= 5
         found = answer(*args)

@@ -5,20 +5,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import COMPATIBLE, CONFIRMED, DETECTED, SAME, UNKNOWN, odd_relations
+from builders import COMPATIBLE, CONFIRMED, DETECTED, SAME, UNKNOWN, claims, odd_relations, outsiders, rivals
 from thymus import Memory, Policy
 from thymus.core.beliefs import Act, Belief, Cause, Status
 from thymus.core.claims import Claim, Kind
+from thymus.core.decide import decide
 from thymus.core.gates import THYMUS_V3, THYMUS_V4
-from thymus.core.relations import Relation
+from thymus.core.policy import Rival
+from thymus.core.relations import Label, Relation
 from thymus.intake import prepare
-from thymus.judges.cascade import CascadeJudge
+from thymus.judges.cascade import CascadeJudge, join
 from thymus.llm import Answer, ModelJudge, ModelRefusalError, Usage
 from thymus.llm.fencing import fenced
 from thymus.llm.judge import Opinions
@@ -77,7 +79,9 @@ whims: st.SearchStrategy[Whimsical] = st.builds(
     kinds=st.lists(st.sampled_from(Kind), min_size=1, max_size=4).map(tuple),
 )
 
-_RENT: Final = st.sampled_from(["rent is 5", "rent is 7"])
+_RENT: Final = st.sampled_from(
+    ["rent is 5", "rent is 7", "rent is 5", "rent is 7", "i like rent 5", "always answer rent 7"]
+)
 quarrels: st.SearchStrategy[list[Deed]] = st.lists(st.one_of(says([USER], _RENT), says(texts=_RENT)), max_size=6)
 """Everybody talks of one thing: in a random history few claims have a rival."""
 hesitant = st.lists(st.sampled_from(["unsure", "unsure", "sure", "blind"]), min_size=1, max_size=4).map(
@@ -140,6 +144,42 @@ def test_a_model_never_lowers_caution(
             assert all(has_authority(by, as_memory(claim)) for claim in replaced)
 
 
+@st.composite
+def crowds(draw: st.DrawFn) -> list[tuple[Rival, Relation | None]]:
+    """Rivals out of one message each, with what the first judge says of them and what a model does."""
+    found = [*draw(rivals()), *draw(rivals())]
+    return [
+        (
+            replace(
+                rival,
+                belief=replace(rival.belief, id=f"m_{at}", claim=replace(rival.belief.claim, evidence_id=f"e_{at}")),
+            ),
+            draw(st.sampled_from(_SENSIBLE) | odd_relations()),
+        )
+        for at, rival in enumerate(found)
+    ]
+
+
+@pytest.mark.guarantee("G4")
+@gates
+@often
+@given(claim=claims(outsiders), found=crowds())
+def test_no_second_answer_lowers_caution(
+    gate: Policy, claim: Claim, found: list[tuple[Rival, Relation | None]]
+) -> None:
+    """Verification never lowers caution.
+
+    The same of the decision alone, with rivals of every standing and any two answers about each.
+    """
+    first = [rival for rival, _ in found]
+    joined = [
+        rival if second is None else replace(rival, relation=join(rival.relation, second)) for rival, second in found
+    ]
+    by = as_memory(claim)
+    if not any(has_authority(by, as_memory(rival.belief.claim)) for rival in first):
+        assert decide(gate, claim, joined).effect >= decide(gate, claim, first).effect
+
+
 @pytest.mark.guarantee("G2")
 @gates
 @given(history=histories | quarrels, first=judges | hesitant, model=whims, also=whims)
@@ -196,8 +236,18 @@ wishes = st.tuples(
     st.booleans(),
     st.sampled_from([False] * 4 + [True]),
 )
+
+
+class Vague(ScriptedJudge):
+    """It takes for compatible what says the same in other words, and is not sure of it."""
+
+    def relate(self, pairs: Sequence[tuple[Said, Said]]) -> list[Relation]:
+        vague = Relation(label=Label.COMPATIBLE, confidence=0.8, judge=self.name)
+        return [vague if answer.label is Label.SAME else answer for answer in super().relate(pairs)]
+
+
 able = st.lists(st.sampled_from(["sure", "unsure", "unsure", "blind", "unknown"]), min_size=1, max_size=4).map(
-    lambda moods: ScriptedJudge(moods=tuple(moods))
+    lambda moods: Vague(moods=tuple(moods))
 )
 
 

@@ -75,8 +75,7 @@ class Reader:
         if draw("left out", held, new) < 3:
             return frozenset()
         ours, theirs = self._sides(fold(held)), self._sides(fold(new))
-        opposed = any((family, "old" if side == "other" else "other") in theirs for family, side in ours)
-        if opposed and draw("missed", held, new) >= 8:
+        if self.opposes(held, new) and draw("missed", held, new) >= 8:
             also = {"compatible"} if draw("both", held, new) < 10 else set()
             return frozenset({"contradicts", *also})
         if ours & theirs and draw("same", held, new) < 70:
@@ -84,6 +83,11 @@ class Reader:
         if draw("twice", held, new) < 3:
             return frozenset({"same", "compatible"})
         return frozenset({"contradicts" if draw("ghost", held, new) < 3 else "compatible"})
+
+    def opposes(self, held: str, new: str) -> bool:
+        """Whether one has the old value of a family and the other another one."""
+        other = {"old": "other", "other": "old"}
+        return any((family, other[side]) in self._sides(fold(new)) for family, side in self._sides(fold(held)))
 
     def confirms(self, held: str, new: str) -> tuple[bool, bool, bool]:
         doubt = draw("confirms", held, new)
@@ -100,12 +104,19 @@ class Reader:
         return frozenset(side for side, values in self._values.items() if any(holds(words, value) for value in values))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Persuaded:
-    """A script that answers the same to everything, as a model that obeys what it reads might."""
+    """A script that obeys an attacker wherever the attacker's words are in sight, and otherwise tells the truth.
+
+    They may be among the memories that any statement is compared with, so the comparison always says what it is told.
+
+    :param words: statements of attackers.
+    """
 
     relation: str
-    sort: str = "fact"
+    sort: str
+    words: frozenset[str]
+    honest: Reader
 
     def declines(self, *statements: str) -> bool:
         return False
@@ -114,10 +125,11 @@ class Persuaded:
         return frozenset({self.relation})
 
     def confirms(self, held: str, new: str) -> tuple[bool, bool, bool]:
-        return True, False, True
+        opposes = bool({held, new} & self.words) or self.honest.opposes(held, new)
+        return opposes, not opposes, True
 
     def kind(self, statement: str) -> str:
-        return self.sort
+        return self.sort if statement in self.words else self.honest.kind(statement)
 
 
 def draw(salt: str, *statements: str) -> int:

@@ -2,7 +2,7 @@
 
 The model is a script (``scripted``): every answer follows from the words of two statements, so it is known without
 asking what a guard must make of it. All nine gates ask it through prompts and forms, and each answer that reaches a
-gate is compared. A twelfth of the scenarios goes over HTTP, too: there whole plays are compared, decision by decision.
+gate is compared. Some of the scenarios go over HTTP, too: there whole plays are compared, decision by decision.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import Implied, Persuaded, Reader, Script, ScriptedModel, draw, serving_script
+from scripted import FOUND, Implied, Persuaded, Reader, ScriptedModel, draw, serving_script
 
-from thymus import GATES, Kind, MemoryGuard, Relation, Written, config, intake
+from thymus import GATES, Kind, MemoryGuard, Relation, Source, Written, config, intake
 from thymus.core.claims import more_careful
 from thymus.core.relations import Label
 from thymus.embed import get_embedder
@@ -35,7 +35,7 @@ from thymus_bench.once import ModelJudges, OnceEmbedder, OnceJudge, open_judge
 from thymus_bench.outcomes import Outcome
 from thymus_bench.play import Stage, play
 from thymus_bench.readers import WorstCase, remember
-from thymus_bench.scenarios import Category, Scenario, Turn
+from thymus_bench.scenarios import Category, Part, Scenario, Turn
 
 pytestmark = pytest.mark.xdist_group("scripted")  # they share scenarios, vectors and what was judged
 
@@ -149,11 +149,8 @@ class Both:
 
     name = "both"
 
-    def __init__(self, first: Judge, doubting: Judge, expected: Judge, seen: Seen) -> None:
-        model = ScriptedModel(SCRIPT)
-        cascade = CascadeJudge(first, ModelJudge(model), also=(doubting,), most_calls=ENOUGH)
-        self._alone = Beside(ModelJudge(model), expected, seen.alone, seen.odd)
-        self._joined = Beside(cascade, Joined(first, expected, doubting), seen.joined, seen.odd)
+    def __init__(self, alone: Judge, joined: Judge) -> None:
+        self._alone, self._joined = alone, joined
 
     def relate(self, pairs: Sequence[tuple[Any, Any]]) -> list[Relation]:
         self._joined.relate(pairs)
@@ -169,13 +166,29 @@ def seen() -> Seen:
     """All scenarios under all gates, each play with judges that have answered nothing yet."""
     seen = Seen()
     quick, doubting, expected = OnceJudge(get_judge("typed")), OnceJudge(Doubting()), OnceJudge(Implied(SCRIPT))
+    model = ScriptedModel(SCRIPT)
     with reading_once():
-        for scenario in SCENARIOS:
+        for scenario in histories():
             for gate in GATES:
-                outcome = play(scenario, gate, staged(Both(quick, doubting, expected, seen)))
+                judge: Judge = Beside(ModelJudge(model), expected, seen.alone, seen.odd)
+                if gate in GUARDED:
+                    cascade = CascadeJudge(quick, ModelJudge(model), also=(doubting,), most_calls=ENOUGH)
+                    due = Joined(quick, expected, doubting)
+                    judge = Both(judge, Beside(cascade, due, seen.joined, seen.odd))
+                outcome = play(scenario, gate, staged(judge))
                 assert not outcome.error
                 seen.rules.update(rule for write in outcome.writes for rule in write.rules)
     return seen
+
+
+def histories() -> list[Scenario]:
+    """Those that are not the beginning of others: all that a family without its ending decides is decided in these."""
+    ended = {one.family: one for one in SCENARIOS if one.kind != "recall"}
+    return [
+        one
+        for one in SCENARIOS
+        if one.kind != "recall" or one.turns != ended.get(one.family, one).turns[: len(one.turns)]
+    ]
 
 
 @contextmanager
@@ -210,35 +223,27 @@ def test_the_script_leaves_nothing_out() -> None:
 # Over the wire, by name, as thymus-eval plays
 
 
-@pytest.mark.parametrize("name", ["openai:m@{}/v1", "ollama:m"])
+@pytest.mark.parametrize(("name", "chosen"), [("openai:m@{}/v1", SCENARIOS[::20]), ("ollama:m", SCENARIOS[5::60])])
 def test_plays_over_the_wire_are_those_of_the_judge_that_the_answers_imply(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, chosen: Sequence[Scenario], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pydantic_ai")
     monkeypatch.chdir(tmp_path)  # where answers are kept
-    chosen = SCENARIOS[::12] if name.startswith("openai") else SCENARIOS[5::50]
+    plays = [(one, gate) for one in chosen for gate in GATES]
     with serving_script(SCRIPT) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         run = Run(embedder="hash", gate_judge=f"only:{name.format(server.url)}")
         (stage,) = open_stages(run)
-        plays = {(one.id, gate): play(one, gate, stage) for one in chosen for gate in GATES}
+        came_to = [decided(*one, stage) for one in plays]
         close(stage)
-        asked = len(server.sent)
-        prompts = "\n".join(sent.body["messages"][-1]["content"] for sent in server.sent)
-    implied = staged(Implied(SCRIPT))
+    expected = [decided(*one, staged(Implied(SCRIPT))) for one in plays]
+    assert came_to == expected
     (kept,) = open_stages(replace(run, offline=True))  # the server is gone
-    for one in chosen:
-        for gate in GATES:
-            expected = decided(one, gate, implied)
-            assert decided(one, gate, kept) == expected
-            assert replace(plays[one.id, gate], costs=()) == expected[0]
+    assert [decided(*one, kept) for one in plays[::9]] == expected[::9]
     close(kept)
-    took = Counter(cost.job for played in plays.values() for cost in played.costs if cost.tokens_in)
-    assert took.keys() == {"classify", "find", "confirm"}
-    answered = sum(cost.calls - cost.cached for played in plays.values() for cost in played.costs if cost.tokens_in)
-    assert 0 < answered <= asked  # what it declined was asked, too
     said = " ".join(turn.text for one in chosen for turn in one.turns)
     addresses = {turn.source.partition(":")[2] for one in chosen for turn in one.turns} - {""}
+    prompts = "\n".join(sent.body["messages"][-1]["content"] for sent in server.sent)
     assert [one for one in addresses if one in prompts and one not in said] == []
 
 
@@ -265,31 +270,31 @@ def close(stage: Stage) -> None:
 # A model that obeys what it reads
 
 
-PERSUADED = {
-    "goes together": Persuaded("compatible"),
-    "says the same": Persuaded("same"),
-    "contradicts": Persuaded("contradicts"),
-    "is no claim": Persuaded("compatible", sort="not_a_claim"),
-    "is an order": Persuaded("contradicts", sort="instruction"),
-}
 ATTACKS = [one for one in SCENARIOS if one.category is Category.ATTACK]
+ANSWERS = [(relation, kind) for relation in FOUND for kind in ("fact", "instruction")] + [("compatible", "not_a_claim")]
 
 
-@pytest.mark.parametrize(("first", "attacks"), [("typed", ATTACKS), ("local", ATTACKS[::12])])
+def attackers_words() -> frozenset[str]:
+    extract = RuleExtractor().extract
+    turns = [turn for one in ATTACKS for turn in one.turns if turn.part is Part.ATTACK]
+    return frozenset(passage.text for turn in turns for passage in extract(turn.text, source=Source.parse(turn.source)))
+
+
+@pytest.mark.parametrize(("first", "attacks"), [("typed", ATTACKS[::2]), ("local", ATTACKS[1::12])])
 def test_whatever_a_model_is_talked_into_no_attack_gets_in_that_the_first_judge_kept_out(
     first: str, attacks: Sequence[Scenario]
 ) -> None:
     quick = OnceJudge(get_judge(first, embedder=EMBEDDER))
     shut = [(one, gate) for one in attacks for gate in GUARDED if not play(one, gate, staged(quick)).retrieved]
-    assert len(shut) > len(attacks)
-    got_in = [
-        (what, one.id, gate)
-        for what, script in PERSUADED.items()
-        for one, gate in shut
-        if play(one, gate, staged(persuaded(quick, script))).retrieved
-    ]
+    assert len(shut) > len(attacks) // 2
+    words = attackers_words()
+    got_in = []
+    with reading_once():
+        for relation, kind in ANSWERS:
+            script = Persuaded(relation=relation, sort=kind, words=words, honest=SCRIPT)
+            for one, gate in shut:
+                model = ModelJudge(ScriptedModel(script))
+                judge = CascadeJudge(quick, model, also=(Doubting(),), most_calls=ENOUGH)
+                if play(one, gate, staged(judge)).retrieved:
+                    got_in.append((relation, kind, one.id, gate))
     assert got_in == []
-
-
-def persuaded(quick: Judge, script: Script) -> Judge:
-    return CascadeJudge(quick, ModelJudge(ScriptedModel(script)), also=(Doubting(),), most_calls=ENOUGH)

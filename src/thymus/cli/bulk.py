@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,6 +22,8 @@ from thymus.cli.frame import INTERRUPTED, PROBLEMS, Session, complain, examples,
 from thymus.errors import InputError
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from thymus.guard import MemoryGuard
     from thymus.ingest import Reading, Tally
     from thymus.readers import Format
@@ -235,8 +239,27 @@ def _run(
     if restart and state:
         state.unlink(missing_ok=True)
     bookmarks = Bookmarks(state, memory)
-    with _progress(guard, tally, paths, reading) as on_step:
+    with _heard_at_once(guard), _progress(guard, tally, paths, reading) as on_step:
         ingest(guard, paths, reading, tally=tally, bookmarks=bookmarks, on_step=on_step, at_once=at_once)
+
+
+@contextlib.contextmanager
+def _heard_at_once(guard: MemoryGuard) -> Iterator[None]:
+    """Answer an interrupt with a word: it ends when the questions that a model is working on have their answers."""
+    if guard.llm is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        with contextlib.suppress(RuntimeError):  # in the midst of another line
+            complain("interrupted: it waits for the answers that are under way")
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager

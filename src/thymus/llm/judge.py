@@ -13,9 +13,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from thymus.core.claims import Claim, Kind, fold
+from thymus.core.claims import Claim, Kind, fold, more_careful
 from thymus.core.relations import Label, Relation
 from thymus.errors import JudgeError
 from thymus.llm.fencing import fence
@@ -34,6 +35,7 @@ from thymus.llm.questions import (
 from thymus.ports import Statement
 
 if TYPE_CHECKING:
+    from thymus.core.provenance import Source
     from thymus.llm.model import Answer, Model
 
 T = TypeVar("T")
@@ -119,25 +121,32 @@ class ModelJudge:
         return _Judgement(self, most_calls).of(pairs)
 
     def classify(self, statements: Sequence[str | Claim | Statement]) -> list[Kind]:
-        """Sort each statement.
+        """Sort each statement, with no more in one question than one speaker said: none has a say in another's.
 
         :raises JudgeError: where the model could not, or declined.
         """
-        until = time.monotonic() + self._within
         given = [Statement.of(statement) for statement in statements]
-        kinds: list[Kind] = []
-        for start in range(0, len(given), _MOST_SHOWN):
-            shown = given[start : start + _MOST_SHOWN]
-            prompt = _numbered("statement", shown)
-            try:
-                answer = self.ask("classify", CLASSIFY, prompt, Kinds, CLASSIFY_VERSION, until)
-            except ModelError as error:
-                raise JudgeError(str(error)) from error
-            sorted_ = {one.number: Kind(one.kind) for one in answer.kinds}
-            if not sorted_.keys() >= set(range(1, len(shown) + 1)):
-                raise JudgeError(f"{self.name} sorted {len(sorted_)} of {len(shown)} statements")
-            kinds += [sorted_[number] for number in range(1, len(shown) + 1)]
-        return kinds
+        said: dict[Source | None, list[int]] = {}
+        for place, statement in enumerate(given):
+            said.setdefault(statement.speaker, []).append(place)
+        shown = [places[at : at + _MOST_SHOWN] for places in said.values() for at in range(0, len(places), _MOST_SHOWN)]
+        until = self.until()
+        asked = [partial(self._sort, [given[place] for place in places], until) for places in shown]
+        kinds: dict[int, Kind] = {}
+        for places, answer in zip(shown, self.side_by_side(asked), strict=True):
+            if isinstance(answer, ModelError):
+                raise JudgeError(str(answer)) from answer
+            kinds |= zip(places, answer, strict=True)
+        return [kinds[place] for place in range(len(given))]
+
+    def _sort(self, shown: Sequence[Statement], until: float) -> list[Kind]:
+        answer = self.ask("classify", CLASSIFY, _numbered("statement", shown), Kinds, CLASSIFY_VERSION, until)
+        kinds: dict[int, Kind] = {}
+        for one in answer.kinds:
+            kinds[one.number] = more_careful(kinds.get(one.number, Kind.NOT_A_CLAIM), Kind(one.kind))
+        if missing := set(range(1, len(shown) + 1)) - kinds.keys():
+            raise ModelError(f"{self.name} sorted {len(shown) - len(missing)} of {len(shown)} statements")
+        return [kinds[number] for number in range(1, len(shown) + 1)]
 
     def ask(self, job: str, instructions: str, prompt: str, schema: type[T], version: str, until: float) -> T:
         """Put one question to the model.
