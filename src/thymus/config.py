@@ -146,7 +146,7 @@ def open_llm(llm: str | Model | None, max_cost: float | None) -> LimitedModel | 
     :param max_cost: US dollars that it may cost.
     :raises ConfigError: for a limit without a model.
     """
-    if llm is None or (isinstance(llm, str) and not _is_model(llm)):
+    if llm is None or (isinstance(llm, str) and not names_model(llm)):
         if max_cost is not None:
             raise ConfigError("max_cost limits what a language model costs: name one with llm, or leave it out")
         return None
@@ -160,11 +160,14 @@ def open_llm(llm: str | Model | None, max_cost: float | None) -> LimitedModel | 
     return LimitedModel(model, max_usd=max_cost)
 
 
-def _is_model(name: str) -> bool:
+def names_model(llm: str | None) -> bool:
+    """Whether it is the name of a language model, and not that of another judge."""
+    if not llm:
+        return False
+    from thymus import llm as models
     from thymus.judges import ONLY
-    from thymus.llm import names_model
 
-    return names_model(name.removeprefix(ONLY))
+    return models.names_model(llm.removeprefix(ONLY))
 
 
 def open_judge(judge: str | Judge | None, embedder: Embedder, model: LimitedModel | None = None) -> Judge:

@@ -541,3 +541,14 @@ def test_interrupted_it_keeps_what_is_settled_and_goes_on(notes: Path) -> None:
 )
 def test_amounts_can_be_read(usd: float, words: str) -> None:
     assert words == costs.dollars(usd)
+
+
+def test_what_asks_no_model_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that is missing keeps nobody from reading and deciding."""
+    run("remember", "My standup is at 9:15.")
+    monkeypatch.setenv("THYMUS_LLM", "anthropic:claude-haiku-5-5")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", "/nowhere")
+    for command in (["recall", "When is my standup?"], ["memories"], ["inbox"], ["verify"]):
+        run(*command)
+    run("remember", "My gym is at 7.", code=2)

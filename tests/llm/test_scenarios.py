@@ -285,7 +285,7 @@ def test_whatever_a_model_is_talked_into_no_attack_gets_in_that_the_first_judge_
     first: str, attacks: Sequence[Scenario]
 ) -> None:
     quick = OnceJudge(get_judge(first, embedder=EMBEDDER))
-    shut = [(one, gate) for one in attacks for gate in GUARDED if not play(one, gate, staged(quick)).retrieved]
+    shut = [(one, gate) for one in attacks for gate in GUARDED if not play(one, gate, staged(quick)).stored]
     assert len(shut) > len(attacks) // 2
     words = attackers_words()
     got_in = []
@@ -295,6 +295,6 @@ def test_whatever_a_model_is_talked_into_no_attack_gets_in_that_the_first_judge_
             for one, gate in shut:
                 model = ModelJudge(ScriptedModel(script))
                 judge = CascadeJudge(quick, model, also=(Doubting(),), most_calls=ENOUGH)
-                if play(one, gate, staged(judge)).retrieved:
+                if play(one, gate, staged(judge)).stored:
                     got_in.append((relation, kind, one.id, gate))
     assert got_in == []

@@ -169,10 +169,12 @@ class Session:
     def guard(self, *, writes: bool = False, max_cost: float | None = None) -> MemoryGuard:
         """Open the memory.
 
-        :param writes: whether a memory that does not exist yet is to be created.
+        :param writes: whether messages will be learned: then a memory that does not exist yet is created, and the
+            language model is opened, which nothing else needs.
         :param max_cost: US dollars that the language model may cost.
         :raises ConfigError: where there is none, so that a mistyped path is not answered with an empty memory.
         """
+        from thymus import config
         from thymus.guard import MemoryGuard
 
         settings = self.settings()
@@ -181,7 +183,8 @@ class Session:
                 f"there is no memory at {settings.db} yet: `thymus remember` or `thymus ingest` begins one, "
                 "--db or THYMUS_DB names another"
             )
-        return MemoryGuard(settings.db, gate=settings.gate, llm=settings.llm, max_cost=max_cost, user_id=settings.user)
+        llm = settings.llm if writes or not config.names_model(settings.llm) else None
+        return MemoryGuard(settings.db, gate=settings.gate, llm=llm, max_cost=max_cost, user_id=settings.user)
 
 
 def is_file(db: str) -> bool:

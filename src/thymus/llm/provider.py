@@ -251,6 +251,8 @@ def _usage(request: Request, response: ModelResponse, text: str) -> Usage:
 
 def _brief(error: Exception) -> str:
     """What a provider says, on one line: it may hold what was sent, so it is cut and quoted."""
-    status = getattr(error, "status_code", None)
-    said = " ".join(str(getattr(error, "message", error)).split())[:160]
+    status, body = getattr(error, "status_code", None), getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    message = inner.get("message") if isinstance(inner, dict) else inner
+    said = " ".join(str(message or getattr(error, "message", error)).split())[:160]
     return f"HTTP {status}: {said!r}" if status else repr(said)
