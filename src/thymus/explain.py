@@ -24,6 +24,7 @@ _USER_ACTS = {
     "already-known": "it said again what stood already",
     "user-undid": "the user undid an act, and the history was told again without it",
     "scope-too-busy": "others kept writing, so it went the careful way",
+    "nobody-vouches-for-it": "the application has nobody who vouches for it",
 }
 
 

@@ -138,6 +138,7 @@ class MemoryGuard:
         observed_at: datetime | None = None,
         derived_from: Iterable[str | Source | Memory] = (),
         message_id: str | None = None,
+        hold: bool = False,
     ) -> Written:
         """Learn from a message.
 
@@ -148,6 +149,8 @@ class MemoryGuard:
         :param derived_from: memories (or their ids) and sources that it was made from, as a summary is: it then has no
             more authority than the weakest of them.
         :param message_id: the channel's own id of the message; the same message changes nothing a second time.
+        :param hold: keep what it states from the model until the user settles it, whatever the gate says: for what you
+            know that nobody vouches for.
         :raises InputError, SourceError, StoreError: nothing was learned; the message says what would help.
         """
         message = self.message(
@@ -157,6 +160,7 @@ class MemoryGuard:
             observed_at=observed_at,
             derived_from=derived_from,
             message_id=message_id,
+            hold=hold,
         )
         return self._settle(prepare(self._parts, [message]))[0]
 
@@ -189,17 +193,22 @@ class MemoryGuard:
         observed_at: datetime | None = None,
         derived_from: Iterable[str | Source | Memory] = (),
         message_id: str | None = None,
+        hold: bool = False,
     ) -> Message:
         """A message checked as ``remember`` checks it, for ``remember_many``; the same arguments and errors.
 
         HTML becomes the text that a person could read; hidden parts of it are no evidence of anything.
         """
+        speaker = Source.parse(source, authenticated=authenticated, user_id=self._scope.user)
+        if hold and speaker.is_user:
+            raise InputError("hold is for what others said: the user's own words need nobody to vouch for them")
         return Message.read(
             _text(text, "message"),
-            source=Source.parse(source, authenticated=authenticated, user_id=self._scope.user),
+            source=speaker,
             lineage=self._lineage(derived_from),
             observed_at=_zoned(observed_at),
             message_id=message_id,
+            hold=hold,
         )
 
     def _lineage(self, derived_from: Iterable[str | Source | Memory]) -> tuple[Source, ...]:

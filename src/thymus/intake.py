@@ -46,6 +46,7 @@ class Message:
     :param message_id: what the channel itself calls it (a Message-ID); with it, or with ``observed_at``, the same text
         from the same source is a new message where these differ.
     :param hidden: the names of hazards in what came that no person could read, and that is not in ``text``.
+    :param hold: keep what it states from the model until the user settles it, whatever the gate says.
     """
 
     text: str
@@ -54,6 +55,7 @@ class Message:
     observed_at: datetime | None = None
     message_id: str | None = None
     hidden: tuple[str, ...] = ()
+    hold: bool = False
 
     @classmethod
     def read(cls, raw: str, **known: Any) -> Message:

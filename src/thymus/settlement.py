@@ -21,7 +21,7 @@ from thymus.core.beliefs import LIVE, Act, Belief, Cause, Change, Edge, Revision
 from thymus.core.claims import Claim, Evidence, Scope, fold
 from thymus.core.decide import Decision, decide
 from thymus.core.disclose import Memory
-from thymus.core.gates import too_busy
+from thymus.core.gates import held, too_busy
 from thymus.core.policy import Circumstances, Effect, Policy, Rival
 from thymus.core.provenance import Assurance
 from thymus.core.relations import REPEATS, Label, Relation
@@ -233,6 +233,9 @@ def _propose(
     """One round of reading, judging and deciding."""
     drafts = [replace(draft, claim=replace(draft.claim, evidence_id=evidence.id)) for draft in prepared.drafts]
     rulings, version = rule(parts, policy, scope, drafts, busy=busy)
+    if prepared.message.hold:
+        for ruling in rulings:
+            ruling.decision = held(ruling.decision)
     proposal = _Proposal(version=version)
     for ruling in rulings:
         proposal.add(ruling)

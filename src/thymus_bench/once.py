@@ -91,7 +91,7 @@ class ModelJudges:
         """
 
         def opened(on_answer: OnAnswer) -> Judge:
-            judge = ModelJudge(self._model, within=_WITHIN_S, repeat=repeat, on_answer=on_answer)
+            judge = _Strict(self._model, within=_WITHIN_S, repeat=repeat, on_answer=on_answer)
             if not self._quick:
                 return judge
             return CascadeJudge(self._quick[0], judge, also=self._quick[1:], sorts=sorts)
@@ -101,6 +101,16 @@ class ModelJudges:
     def close(self) -> None:
         """Close the model."""
         self._model.close()
+
+
+class _Strict(ModelJudge):
+    """Fails where any question was not answered, even if a guard could do with the answers to the others."""
+
+    def relate(self, pairs: Sequence[tuple[Any, Any]]) -> list[Relation]:
+        opinions = self.opine([(Statement.of(stored), Statement.of(incoming)) for stored, incoming in pairs])
+        if opinions.because:
+            raise JudgeError(opinions.because)
+        return [one for one in opinions.relations if one is not None]
 
 
 class PlayJudge:

@@ -1,4 +1,4 @@
-"""A language model as the gates' judge: what it takes is told, each play asks anew, and where it fails nothing counts."""
+"""A language model as the gates' judge: its costs are told, each play asks anew, and where it fails nothing counts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from thymus.judges import get_judge
 from thymus.llm import Answer, ModelError, ModelRefusalError, Usage
 from thymus.llm.extractor import Quotation, Quotations
 from thymus.llm.fencing import fenced
-from thymus.llm.judge import ModelJudge
+from thymus.llm.judge import WITHIN_S
 from thymus.llm.questions import Check, Finding, Findings, Kinds, Sorted
 from thymus_bench.agent import AgentReader
 from thymus_bench.engine import Run, begin, open_stages, play_run
@@ -45,7 +45,7 @@ DOWN = "openai:m@http://127.0.0.1:1/v1"
 
 
 class Careful:
-    """A model that takes every pair for a contradiction and every statement for a fact, and counts what it was asked."""
+    """A model that takes every pair for a contradiction and every statement for a fact, and keeps what it was asked."""
 
     name = "careful"
 
@@ -126,7 +126,7 @@ def test_a_model_that_extracts_gives_the_kinds_and_is_not_asked_again() -> None:
     quick = [get_judge("typed"), Undecided()]
     for reader, sorted_ in ((WorstCase(), True), (AgentReader(Careful(), converse=False), False)):
         model = Careful()
-        judged = Stage(reader=reader, embedder=EMBEDDER, judge=ModelJudges(model, quick))  # type: ignore[list-item]
+        judged = Stage(reader=reader, embedder=EMBEDDER, judge=ModelJudges(model, quick))
         assert not play(ATTACK, "thymus-v3", judged).error
         assert sorted_ == (Kinds in {schema for schema, _ in model.asked})
 
@@ -202,9 +202,7 @@ def test_offline_it_needs_no_key_and_names_the_answer_that_is_missing(
     run = Run(embedder="hash", gate_judge=f"only:{DOWN}", offline=True)
     (shared,) = open_stages(run)
     outcome = play(ATTACK, "thymus-v3", shared)
-    assert outcome.error.startswith(f"CacheMissError: offline, and no answer of {DOWN} to prompt classify-1") or (
-        outcome.error.startswith(f"ModelError: offline, and no answer of {DOWN} to prompt classify-1")
-    )
+    assert outcome.error.startswith(f"ModelError: offline, and no answer of {DOWN} to prompt classify-1")
     with pytest.raises(ModelError, match="name its folder"):
         open_stages(replace(run, cache=False))
 
@@ -224,14 +222,13 @@ def test_a_run_is_kept_and_repeated_offline_to_the_same(tmp_path: Path, monkeypa
     assert not [cost for one in outcomes for cost in one.costs if cost.tokens_in and cost.cached < cost.calls]
 
 
-def test_a_judge_that_is_asked_in_a_run_waits_longer_than_a_guard_would() -> None:
+def test_a_run_waits_longer_for_a_judgement_than_a_guard_would() -> None:
     limits: list[float] = []
 
     class Timed(Careful):
-        def ask(self, *args: Any, within: float = 0.0, **known: Any) -> Answer[Any]:
+        def ask(self, instructions: str, prompt: str, schema: Any, *, within: float = 0.0, **known: Any) -> Answer[Any]:
             limits.append(within)
-            return super().ask(*args, **known)
+            return super().ask(instructions, prompt, schema, **known)
 
     play(ATTACK, "thymus-v3", stage(Timed()))
-    assert min(limits) > 200
-    assert ModelJudge(Timed()).until() < ModelJudge(Timed(), within=200).until()
+    assert min(limits) > 10 * WITHIN_S

@@ -85,7 +85,7 @@ quarrels: st.SearchStrategy[list[Deed]] = st.lists(st.one_of(says([USER], _RENT)
 hesitant = st.lists(st.sampled_from(["unsure", "unsure", "sure", "blind"]), min_size=1, max_size=4).map(
     lambda moods: ScriptedJudge(moods=tuple(moods))
 )
-often = settings(max_examples=4 * settings().max_examples)
+often = settings(max_examples=3 * settings().max_examples)
 
 
 def decided(world: World, said: Say, judge: Judge) -> dict[str, Ruling]:

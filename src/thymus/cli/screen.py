@@ -52,6 +52,7 @@ _ELSEWHERE: Final = {
     "user-revoked": "you revoked a source",
     "user-undid": "you undid an act",
     "scope-too-busy": "others kept writing, so it went the careful way",
+    "nobody-vouches-for-it": "the application has nobody who vouches for it",
 }
 
 

@@ -326,6 +326,21 @@ def too_busy(claim: Claim, decision: Decision) -> Decision:
     )
 
 
+_UNVOUCHED: Final = Predicate(
+    "unvouched",
+    "the application has nobody who vouches for it",
+    "somebody vouches for it",
+    lambda _: True,
+)
+
+
+def held(decision: Decision) -> Decision:
+    """What the application asked to be held back: kept from the model until the user settles it, whatever the gate."""
+    rule = Rule(name="nobody-vouches-for-it", effect=Effect.QUARANTINE, when=_UNVOUCHED)
+    against = decision.contests or decision.supersedes
+    return Decision(effect=rule.effect, matches=(Match(rule=rule, rival=None),), contests=against)
+
+
 def get_gate(gate: str | Policy) -> Policy:
     """Return the policy of that name, or the policy itself.
 
