@@ -109,3 +109,42 @@ def test_an_outsiders_doubt_is_the_outsiders() -> None:
 def test_any_text_is_read(text: str) -> None:
     assert all(0 <= part.start <= len(text) for part in forwarded(text))
     assert doubts(text) in (True, False)
+
+
+# Mail that is quoted or pasted, without a word of one's own
+
+_EVE = "From: Eve <eve@evil.example>\nSent: Monday\nSubject: Your garage\n\nThe code of my garage is 9911.\n"
+
+
+@pytest.mark.parametrize("own", ["Thanks!", "Regards,\nAnn", "Ok, thanks\nAnn\n+49 170 1234567", "Best wishes"])
+@pytest.mark.parametrize("mark", ["-----Original Message-----", "_" * 32, ""])
+def test_who_only_says_thanks_has_not_said_what_stands_below(own: str, mark: str) -> None:
+    """An Outlook answer on top of the mail that it answers: nothing of that mail is the user's."""
+    with MemoryGuard(embedder="hash", judge="typed") as guard:
+        guard.remember("The code of my garage is 4471.")
+        guard.remember(f"{own}\n\n{mark}\n{_EVE}")
+        said = [memory.text for memory in guard.memories() if not memory.lineage]
+    assert "The code of my garage is 4471." in said
+    assert not [text for text in said if "9911" in text]
+
+
+@pytest.mark.parametrize("mark", ["", "\n\n", "_" * 32 + "\n"])
+def test_a_mail_that_the_user_pastes_is_its_senders(mark: str) -> None:
+    with MemoryGuard(embedder="hash", judge="typed") as guard:
+        guard.remember("The code of my garage is 4471.")
+        (pasted,) = guard.remember(f"{mark}{_EVE}").memories
+        assert [source.key for source in pasted.lineage] == ["email:eve@evil.example"]
+        assert "4471" in guard.recall("What is the code of my garage?").context
+
+
+def test_what_only_looks_like_a_header_is_the_users() -> None:
+    assert forwarded("From: now on I eat at seven.", own=True) == ()
+    assert forwarded("Subject: my garage\n\nThe code is 4471.", own=True) == ()
+    assert forwarded(_EVE) == ()
+
+
+def test_pasted_headers_take_linear_time() -> None:
+    for text in (" " * 9_000, "- " * 9_000 + "\n", "\n" * 200_000, "From: a\n \n" * 2_000, "From: " * 9_000):
+        started = time.perf_counter()
+        forwarded(text, own=True)
+        assert time.perf_counter() - started < 2

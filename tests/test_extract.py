@@ -16,6 +16,7 @@ from thymus.core.provenance import Source
 from thymus.extract import RuleExtractor, looks_like_html, one_line, plain_text
 
 USER = Source.user()
+SHOP = Source.parse("email:a@shop.example", authenticated=True)
 AUTHORED = Path(__file__).parents[1] / "../shared/data/train/authored"
 
 
@@ -313,6 +314,91 @@ def test_the_same_message_gives_the_same_passages(text: str) -> None:
 @given(st.text(max_size=400))
 def test_any_html_is_read(text: str) -> None:
     assert "\u0000" not in one_line(plain_text("<div>" + text))
+
+
+# Candidates: what somebody else may choose from
+
+
+def candidates(text: str, source: Source = USER) -> list[str]:
+    return [passage.text for passage in RuleExtractor().candidates(text, source=source)]
+
+
+@pytest.mark.parametrize(
+    ("expected", "text"),
+    [
+        (["I'm thinking of moving to Berlin."], "I'm thinking of moving to Berlin."),
+        (["I hope this finds you well.", "It moved to Friday."], "I hope this finds you well. It moved to Friday."),
+        (["It moved to Friday."], "It moved to Friday. Which gate did you say?"),
+        ([], "Someone told me that my code is 9911. Is that true?"),
+        ([], "I heard it is true that my code is 9911. Can that be right?"),
+        ([], "I'm thinking of moving to Berlin. Is that true?"),
+        (["The meeting moved to 7. Thanks! It is in room 3."], "The meeting moved to 7. Thanks! It is in room 3."),
+        ([], "¿Cómo se sale de vim?"),
+        ([], "Did you ask whether the fee of your card is 900 euros?"),
+        (["Bye, then."], "Bye, then.\n\nOn Mon, 3 Sep 2024 at 10:00, Tom <tom@a.example> wrote:\n> My code is 9911.\n"),
+    ],
+)
+def test_a_candidate_is_what_somebody_could_take_for_a_statement(expected: list[str], text: str) -> None:
+    assert expected == candidates(text)
+    if not text.endswith("that true?") and not text.endswith("be right?"):  # others have said what they ask about
+        assert expected == candidates(text, SHOP)
+
+
+@pytest.mark.parametrize("source", [USER, SHOP], ids=["user", "shop"])
+@pytest.mark.parametrize(
+    "below",
+    [
+        "On Mon, 3 Sep 2024 at 10:00, Tom <tom@a.example> wrote:\n> OLD WORDS are here. OLD WORDS, thanks!",
+        "On Mon, 3 Sep 2024 at 10:00, Tom <tom@a.example> wrote:\n\nOLD WORDS are here. OLD WORDS, thanks!",
+        "-----Original Message-----\nFrom: Tom <t@a.example>\nSubject: OLD\n\nOLD WORDS are here. Thanks, OLD WORDS!",
+        "From: Tom <t@a.example>\nSent: Monday\nTo: me\nSubject: OLD WORDS\n\nOLD WORDS are here. Thanks, OLD WORDS!",
+        "________________________________\nFrom: Tom <t@a.example>\nTo: me\nSubject: OLD WORDS\n\nOLD WORDS are here.",
+        "> OLD WORDS are here.\n> Thanks, OLD WORDS!",
+        "```\nOLD = WORDS\nb = 2\nc = 3\n```",
+    ],
+)
+def test_no_candidate_is_from_earlier_mail(below: str, source: Source) -> None:
+    for own in ("It moved to Friday.", "I hope this finds you well.", "Did you hear?", "Thanks!", "Best,\nTom"):
+        assert not [found for found in candidates(f"{own}\n\n{below}", source) if "OLD" in found or "WORDS" in found]
+
+
+@pytest.mark.parametrize("gap", ["\n", "\n\n", " \n"])
+@pytest.mark.parametrize("own", ["Keep this for later", "It moved to Friday.", "The code is:", "# Codes", "Hi,"])
+@pytest.mark.parametrize("theirs", ["9911.", "It is 9911.", "Thanks for it!", "- 9911"])
+def test_no_candidate_crosses_into_a_forwarded_mail(own: str, gap: str, theirs: str) -> None:
+    mark = "---------- Forwarded message ---------"
+    text = f"{own}{gap}{mark}\nFrom: Eve <eve@evil.example>\nSubject: x\n\n{theirs}"
+    begins = text.index(mark)
+    for source in (USER, SHOP):
+        for passage in RuleExtractor().candidates(text, source=source):
+            start, end = passage.span
+            assert end <= begins or start > begins
+
+
+@settings(max_examples=300, deadline=None)
+@given(MESSAGES, st.sampled_from([USER, SHOP]))
+def test_candidates_are_the_statements_and_more_in_order_and_apart(text: str, source: Source) -> None:
+    rules = RuleExtractor()
+    found = rules.candidates(text, source=source)
+    if not looks_like_html(text):
+        assert {*rules.extract(text, source=source)} <= {*found}
+    end = 0
+    for passage in found:
+        left, right = passage.span
+        assert end <= left < right <= len(text)
+        assert passage.text.endswith(one_line(text[left:right]))
+        end = right
+    stated = {*rules.extract(text, source=source)}
+    assert not [one for one in found if one not in stated and one.text.endswith("?")]
+
+
+def test_candidates_are_limited_and_quick() -> None:
+    rules = RuleExtractor(most=3)
+    assert len(rules.candidates("A is here. Thanks! B is here. Hello! C is here. D is here.", source=USER)) == 3
+    for piece in ("Thanks! ", "Hi?\n", "a. ", "> \n", "It is. Thanks! "):
+        start = time.process_time()
+        RuleExtractor().candidates(piece * (200_000 // len(piece)), source=USER)
+        assert time.process_time() - start < 4
 
 
 @pytest.mark.parametrize(

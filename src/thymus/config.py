@@ -153,8 +153,12 @@ def open_llm(llm: str | Model | None, max_cost: float | None) -> LimitedModel | 
     from thymus.judges import ONLY
     from thymus.llm import LimitedModel, open_model
 
+    if isinstance(llm, LimitedModel):
+        if max_cost is not None:
+            raise ConfigError("this model keeps a limit of its own: leave max_cost out, or pass the model behind it")
+        return llm
     if not isinstance(llm, str):
-        return llm if isinstance(llm, LimitedModel) else LimitedModel(llm, max_usd=max_cost)
+        return LimitedModel(llm, max_usd=max_cost)
     cache = os.environ.get(LLM_CACHE)
     model = open_model(llm.removeprefix(ONLY), cache=Path(cache) if cache else None, attempts=LLM_ATTEMPTS)
     return LimitedModel(model, max_usd=max_cost)
@@ -170,19 +174,38 @@ def names_model(llm: str | None) -> bool:
     return models.names_model(llm.removeprefix(ONLY))
 
 
-def open_judge(judge: str | Judge | None, embedder: Embedder, model: LimitedModel | None = None) -> Judge:
-    """The judge of that name (by default the bundled one), or the judge itself.
+def open_models(
+    llm: str | Model | None, judge: str | Judge | None, embedder: Embedder, max_cost: float | None
+) -> tuple[LimitedModel | None, Judge]:
+    """The language model that a guard asks, and its judge.
 
-    :param model: a language model that is open, to be asked where the bundled judge is unsure; it also extracts, and
-        says then what kind of statement each is.
+    A model that ``llm`` names extracts, too, and says then what kind of statement each is; one that ``judge`` names
+    judges alone.
     """
-    if judge is not None and not isinstance(judge, str):
-        return judge
+    if llm is None and isinstance(judge, str) and names_model(judge):
+        model = open_llm(judge, max_cost)
+        return model, _judge(judge, embedder, model, sorts=True)
+    model = open_llm(llm, max_cost)
+    if judge is None or judge == llm:
+        name = llm if isinstance(llm, str) else None
+        return model, _judge(name or DEFAULT_JUDGE, embedder, model, sorts=False)
+    if model is not None and isinstance(judge, str) and names_model(judge):
+        raise ConfigError(
+            "llm and judge name two language models, which would not share one limit: name one of them, or pass an "
+            "open judge, as get_judge(NAME, model=LimitedModel(open_model(NAME)))"
+        )
+    return model, open_judge(judge, embedder)
+
+
+def open_judge(judge: str | Judge, embedder: Embedder) -> Judge:
+    """The judge of that name, or the judge itself."""
+    return _judge(judge, embedder, None, sorts=True) if isinstance(judge, str) else judge
+
+
+def _judge(name: str, embedder: Embedder, model: LimitedModel | None, *, sorts: bool) -> Judge:
     from thymus.judges import get_judge
 
-    if model is not None:
-        return get_judge(judge or model.name, embedder=embedder, model=model, sorts=False)
-    return get_judge(judge or DEFAULT_JUDGE, embedder=embedder, rivals=True)
+    return get_judge(name, embedder=embedder, rivals=model is None, model=model, sorts=sorts)
 
 
 def readable(text: str) -> str:
@@ -203,4 +226,4 @@ def open_extractor(model: Model | None = None) -> Extractor:
         return rules
     from thymus.llm.extractor import WITHIN_S, ModelExtractor
 
-    return ModelExtractor(model, rest=rules, instead=rules, within=WITHIN_S)
+    return ModelExtractor(model, rules, falls_back=True, within=WITHIN_S)

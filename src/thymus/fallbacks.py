@@ -32,10 +32,12 @@ class Heard:
     """What was heard of one write so far.
 
     :param calls: questions about contradictions that were put to a model, which a budget counts.
+    :param crowded: other writes ask at the same time, so this one asks one question after the other.
     """
 
     fallbacks: list[Fallback] = field(default_factory=list)
     calls: int = 0
+    crowded: bool = False
 
 
 _heard: ContextVar[Heard | None] = ContextVar("thymus_heard", default=None)
@@ -54,6 +56,12 @@ def calls_so_far(more: int = 0) -> int:
         return 0
     heard.calls += more
     return heard.calls
+
+
+def is_crowded() -> bool:
+    """Whether other writes ask at the same time."""
+    heard = _heard.get()
+    return heard is not None and heard.crowded
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from thymus.errors import InputError, MemoryNotFoundError, StaleVersionError
 from thymus.intake import Message, Parts, Prepared, prepare
 from thymus.ports import Verification
 from thymus.records import Event, Explanation, SourceRecord, Written
-from thymus.settlement import ATTEMPTS, settle
+from thymus.settlement import ATTEMPTS, foresee, settle
 from thymus.stores.texts import Library
 from thymus.streams import in_batches, side_by_side
 
@@ -82,13 +82,13 @@ class MemoryGuard:
         self.policy = get_gate(gate)
         self._scope = Scope(tenant=_named(tenant, "tenant"), user=_named(user_id, "user_id"))
         embeds = config.LazyEmbedder(embedder) if isinstance(embedder, str) else embedder
-        self.llm = config.open_llm(llm, max_cost)
+        model, judging = config.open_models(llm, judge, embeds, max_cost)
+        self.llm = model
         """The language model behind its limits (``llm.spent`` says what it took), or ``None``."""
-        named = llm if isinstance(llm, str) else None
         self._parts = Parts(
-            judge=config.open_judge(judge or named, embeds, None if judge else self.llm),
+            judge=judging,
             store=store or config.open_store(path, embeds),
-            extractor=extractor or config.open_extractor(self.llm),
+            extractor=extractor or config.open_extractor(model if llm is not None else None),
             embedder=embeds,
             clock=clock,
         )
@@ -162,7 +162,10 @@ class MemoryGuard:
             message_id=message_id,
             hold=hold,
         )
-        return self._settle(prepare(self._parts, [message]))[0]
+        prepared = prepare(self._parts, [message])
+        if self.llm is not None:
+            foresee(self._parts, self._scope, prepared[0])
+        return self._settle(prepared)[0]
 
     def remember_many(self, messages: Iterable[Message], *, at_once: int | None = None) -> Iterator[Written]:
         """Learn from a stream of messages (made by ``message``), faster than one by one; one result each, in order.
@@ -320,13 +323,14 @@ class MemoryGuard:
 
     # The user's decisions
 
-    def resolve(self, memory_id: str, accept: bool, *, over: Iterable[str] = ()) -> Event:
+    def resolve(self, memory_id: str, accept: bool, *, over: Iterable[str] = (), dry_run: bool = False) -> Event:
         """Settle a claim as the user decided: one that is held back, or that stood aside in a recall.
 
         Accepting makes it active and supersedes the memories that it contradicts; declining rejects it.
 
         :param over: ids of the memories that it takes the place of, where accepted. By default those that the judge
             says it contradicts, and those that this guard's latest recall of it set it aside for.
+        :param dry_run: only say what would change.
         :raises InputError: where there is nothing to settle, or ``over`` names no other memory.
         """
         if not isinstance(accept, bool):
@@ -344,6 +348,8 @@ class MemoryGuard:
             changes = amendments.resolve(self._parts.store, self._scope, belief, accept=accept, over=over)
             named = {"over": " ".join(over)} if over else {}
             note = {"memory": memory_id, "accept": str(accept).lower(), **named}
+            if dry_run:
+                return Event(seq=0, at=self._parts.clock(), act=Act.RESOLVE, changes=tuple(changes), note=note)
             return self._commit(Act.RESOLVE, changes, note=note)
 
     def forget(self, memory_id: str) -> Event:

@@ -119,7 +119,7 @@ def prepare(parts: Parts, messages: Sequence[Message]) -> list[Prepared]:
         told.fallbacks += sorting.fallbacks if passages else ()
         drafts, hazards = [], _hazards(message.text)
         orders = [hazard.span for hazard in hazards if hazard.kind == "injection"]
-        passed_on = forwarded(message.text)
+        passed_on = forwarded(message.text, own=message.source.is_user)
         for passage in passages:
             statement = next(ready)
             claim = Claim(
@@ -132,13 +132,20 @@ def prepare(parts: Parts, messages: Sequence[Message]) -> list[Prepared]:
                 observed_at=message.observed_at or at,
             )
             kind = _kind(claim, passage)
-            if any(start < passage.span[1] and passage.span[0] < end for start, end in orders):
+            if any(_says(passage, message.text, order) for order in orders):
                 kind = Kind.INSTRUCTION  # an overt order to an assistant is one, whatever the judge says
             if kind is not Kind.NOT_A_CLAIM and statement.vector is not None:
                 drafts.append(Draft(claim=replace(claim, kind=kind), vector=statement.vector))
         names = tuple(dict.fromkeys((*_names(hazards), *message.hidden)))
         prepared.append(Prepared(message=message, at=at, drafts=tuple(drafts), hazards=names, heard=told))
     return prepared
+
+
+def _says(passage: Passage, text: str, order: tuple[int, int]) -> bool:
+    """Whether an overt order stands in a passage, or in the words of the message that were put in front of it."""
+    start, end = order
+    within = start < passage.span[1] and passage.span[0] < end
+    return within or fold(text[start:end]) in fold(passage.text)
 
 
 def _kind(claim: Claim, passage: Passage) -> Kind:
@@ -184,7 +191,7 @@ def _classify(judge: Judge, statements: Sequence[Statement]) -> list[Kind]:
             return [Kind(kind) for kind in kinds]
         _log.warning("judge %s gave %d kinds for %d statements", judge.name, len(kinds), len(statements))
     except Exception as error:  # noqa: BLE001  (whatever a judge does, no message is lost)
-        _log.warning("judge %s could not classify: %r", judge.name, error)
+        _log.warning("judge %s could not classify: %s", judge.name, type(error).__name__)
         _log.debug("its failure", exc_info=True)
         fell_back(f"the typed rules sorted, in place of the judge {judge.name}", error)
     from thymus.judges import get_judge

@@ -54,18 +54,21 @@ def settle(parts: Parts, policy: Policy, scope: Scope, prepared: Prepared) -> Wr
     return replace(written, hazards=prepared.hazards, fallbacks=told)
 
 
-def foresee(parts: Parts, scope: Scope, prepared: Prepared) -> None:
+def foresee(parts: Parts, scope: Scope, prepared: Prepared, *, crowded: bool = False) -> None:
     """Have the judge answer what settling the message would ask it now, for a judge that remembers what it answered.
 
-    Messages are settled one after the other, and judged at the same time: only what an earlier one of them brings in
-    is then still to be asked.
+    Settling holds up other writers, and a language model takes seconds. So it is asked before: what is then still to be
+    asked is what others bring in meanwhile.
+
+    :param crowded: other messages are foreseen at the same time.
     """
-    if not prepared.drafts:
+    if not prepared.drafts or prepared.heard.fallbacks:  # else the model has just failed
         return
     found, _ = parts.store.rivals(scope, _probes(prepared.drafts), RIVALS)
-    with listening() as heard:
+    prepared.heard.crowded = crowded
+    with listening(prepared.heard):
         _relate(parts.judge, prepared.drafts, found)
-    prepared.heard.calls += heard.calls  # what stood in is heard when the message is settled, if it still does
+    prepared.heard.crowded = False
 
 
 def _settle(parts: Parts, policy: Policy, scope: Scope, prepared: Prepared) -> Written:
@@ -370,7 +373,7 @@ def answers(judge: Judge, pairs: Sequence[tuple[Statement, Statement]]) -> list[
             return relations
         because = f"gave {len(relations)} answers for {len(pairs)} pairs, not each a Relation"
     except Exception as error:  # noqa: BLE001  (a broken judge can only make the gate more careful)
-        _log.warning("judge %s could not relate: %r", judge.name, error)
+        _log.warning("judge %s could not relate: %s", judge.name, type(error).__name__)
         _log.debug("its failure", exc_info=True)
         because = f"failed ({type(error).__name__})"
         fell_back(f"no contradiction was ruled out, in place of the judge {judge.name}", error)

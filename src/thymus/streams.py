@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -21,17 +21,46 @@ BATCH: Final = 64
 Settle: TypeAlias = Callable[[Sequence[Prepared]], "list[Written]"]
 
 
+class _Source:
+    """Where messages come from. If that breaks off, what came before is still learned, and then the error raised."""
+
+    def __init__(self, messages: Iterator[Message]) -> None:
+        self._messages = messages
+        self._error: Exception | None = None
+
+    def take(self, many: int) -> list[Message]:
+        """The next ones, as many as there are."""
+        taken: list[Message] = []
+        if self._error is None:
+            try:
+                taken.extend(islice(self._messages, many))
+            except Exception as error:  # noqa: BLE001  (it is raised at the end)
+                self._error = error
+        return taken
+
+    def end(self) -> None:
+        """Raise what it broke off with, if it did."""
+        if self._error is not None:
+            raise self._error
+
+
 def in_batches(parts: Parts, settle: Settle, messages: Iterator[Message]) -> Iterator[Written]:
     """Prepare a batch while the one before it is settled; a batch shares its syncs to disk."""
-    batches = iter(lambda: list(islice(messages, BATCH)), [])
+    source = _Source(messages)
     with ThreadPoolExecutor(1, thread_name_prefix="thymus-prepare") as other:
-        ready = [other.submit(prepare, parts, batch) for batch in islice(batches, 1)]
+
+        def ahead() -> list[Future[list[Prepared]]]:
+            batch = source.take(BATCH)
+            return [other.submit(prepare, parts, batch)] if batch else []
+
+        ready = ahead()
         while ready:
             prepared = ready.pop().result()
-            ready = [other.submit(prepare, parts, batch) for batch in islice(batches, 1)]
+            ready = ahead()
             with parts.store.bulk():
                 written = settle(prepared)
             yield from written
+    source.end()
 
 
 def side_by_side(
@@ -42,17 +71,19 @@ def side_by_side(
     Each is judged against what was settled by then; what a message before it brings in is asked about when it is its
     turn.
     """
+    source = _Source(messages)
 
     def ahead(message: Message) -> Prepared:
         [prepared] = prepare(parts, [message])
-        foresee(parts, scope, prepared)
+        foresee(parts, scope, prepared, crowded=True)
         return prepared
 
     with model.at_most(at_once), ThreadPoolExecutor(at_once, thread_name_prefix="thymus-prepare") as others:
-        ready = deque(others.submit(ahead, message) for message in islice(messages, at_once))
+        ready = deque(others.submit(ahead, message) for message in source.take(at_once))
         try:
             while ready:
                 yield from settle([ready.popleft().result()])
-                ready += [others.submit(ahead, message) for message in islice(messages, 1)]
+                ready += [others.submit(ahead, message) for message in source.take(1)]
         finally:
             others.shutdown(wait=False, cancel_futures=True)
+    source.end()

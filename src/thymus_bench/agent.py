@@ -52,7 +52,7 @@ class AgentReader:
     def __init__(self, model: Model, *, repeat: int = 0, converse: bool = True) -> None:
         self._model, self._repeat, self._converse = model, repeat, converse
         self._tally = Tally()
-        self._extractor = ModelExtractor(model, repeat=repeat, rest=RuleExtractor(), on_answer=self._extracted)
+        self._extractor = ModelExtractor(model, RuleExtractor(), repeat=repeat, on_answer=self._extracted)
 
     @property
     def model(self) -> str:

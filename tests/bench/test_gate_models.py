@@ -146,7 +146,7 @@ def test_where_the_model_fails_the_play_fails_and_no_other_judge_is_taken_for_it
 
 def test_a_fault_within_the_judge_fails_the_play_too() -> None:
     outcome = play(ATTACK, "thymus-v3", stage(Careful(lambda _: ZeroDivisionError("a fault"))))
-    assert outcome.error == "ModelError: a fault"
+    assert outcome.error == "ModelError: careful failed (ZeroDivisionError: a fault)"
 
 
 def test_a_model_that_declines_has_not_failed() -> None:

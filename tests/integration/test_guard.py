@@ -320,3 +320,12 @@ def test_a_secret_is_recognised_and_kept_as_it_was_said(guard: MemoryGuard) -> N
 def test_nothing_is_dangerous_about_an_iban(guard: MemoryGuard) -> None:
     said = "The landlord's IBAN is DE89 3704 0044 0532 0130 00, call him on +44 7700 900123."
     assert guard.remember(said).hazards == ()
+
+
+def test_what_a_decision_would_change_can_be_asked_first() -> None:
+    with MemoryGuard() as guard:
+        first = guard.remember("My standup is at 9:15 in Room 2A.").memories[0]
+        held = guard.remember("Your standup is at 7:45 in Room 2A.", source="email:a@b.example").memories[0]
+        asked = guard.resolve(held.id, accept=True, dry_run=True)
+        assert (asked.seq, guard.get(held.id).status, guard.get(first.id).status) == (0, held.status, first.status)
+        assert guard.resolve(held.id, accept=True).changes == asked.changes

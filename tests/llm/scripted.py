@@ -221,14 +221,20 @@ _AS_SAID: Final[Mapping[str, Relation]] = {
     "compatible": Relation(label=Label.COMPATIBLE, confidence=0.95, contradiction=0.02),
 }
 
+_CONFIRMED: Final = Relation(label=Label.CONTRADICTS, confidence=0.95, contradiction=0.95)
+_DENIED: Final = Relation(label=Label.COMPATIBLE, confidence=0.5, contradiction=0.5)
+
 
 class Implied:
-    """What the answers of a script imply, as a judge (``thymus.ports.Judge``): no prompt is made and no model asked."""
+    """What the answers of a script imply, as a judge (``thymus.ports.Judge``): no prompt is made and no model asked.
+
+    :param found: somebody else has found that all pairs contradict each other, so that they are only checked.
+    """
 
     name = "implied"
 
-    def __init__(self, script: Script) -> None:
-        self._says = script
+    def __init__(self, script: Script, *, found: bool = False) -> None:
+        self._says, self._found = script, found
 
     def relate(self, pairs: Sequence[tuple[Any, Any]]) -> list[Relation]:
         return [self._relate(Statement.of(stored), Statement.of(incoming)) for stored, incoming in pairs]
@@ -237,16 +243,15 @@ class Implied:
         return [Kind(self._says.kind(Statement.of(one).text)) for one in statements]
 
     def _relate(self, stored: Statement, incoming: Statement) -> Relation:
-        """Found and confirmed: it contradicts. Found alone: detected. Declined, left out, said to be two things at
-        once: *unknown*. The same words of the same person need no answer."""
+        """Found and confirmed: it contradicts. Found and denied: compatible, perhaps not. Declined, left out, said to
+        be two things at once: *unknown*. The same words of the same person need no answer."""
         held, new = stored.text, incoming.text
         if fold(held) == fold(new) and _by_user(stored) == _by_user(incoming):
             return _AS_SAID["same"]
         found = frozenset() if self._says.declines(new) else self._says.finds(held, new)
-        if "contradicts" in found:
+        if self._found or "contradicts" in found:
             confirmed = not self._says.declines(held, new) and self._says.confirms(held, new) == (True, False, True)
-            sure = 0.95 if confirmed else 0.5
-            return Relation(label=Label.CONTRADICTS, confidence=sure, contradiction=sure)
+            return _CONFIRMED if confirmed else _DENIED
         return _AS_SAID[min(found)] if len(found) == 1 else Relation.unknown("no answer, or two")
 
 

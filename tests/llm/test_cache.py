@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sqlite3
+import stat
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from thymus.llm import CacheMissError, ModelError, ModelRefusalError, Usage, open_model
 from thymus.llm.asking import AskingModel
 from thymus.llm.cache import Cache, Label
+from thymus.llm.limits import LimitedModel, SpendingLimitError
 from thymus.llm.model import Completion, Request
 
 LABEL = Label(model="m", prompt_version="1", repeat=0)
@@ -163,6 +166,37 @@ def test_a_damaged_file_says_what_to_do(cache: Cache) -> None:
     cache.path.write_bytes(b"this is no database" * 100)
     with pytest.raises(ModelError, match="delete it"):
         cache.get("k")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions are another thing there")
+def test_nobody_else_may_read_it(cache: Cache) -> None:
+    """Answers quote messages."""
+    before = os.umask(0o022)
+    try:
+        cache.put("k", Completion(text="My IBAN", usage=Usage()), LABEL)
+    finally:
+        os.umask(before)
+    files = [path for path in cache.path.parent.iterdir() if path.is_file()]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+
+
+def test_a_cache_that_cannot_be_written_costs_no_answer(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It was paid for: it is given and counted."""
+
+    def full(*_: object) -> None:
+        raise ModelError("the disk is full")
+
+    monkeypatch.setattr(cache, "put", full)
+    backend = Scripted()
+    model = LimitedModel(AskingModel(backend, cache=cache), max_usd=1.0)
+    answers = [model.ask("i", "p", str, prompt_version="1") for _ in range(2)]
+    assert [(answer.value, answer.cached) for answer in answers] == [("answer 1", False), ("answer 2", False)]
+    assert (backend.asked, model.spent.usd, model.spent.failed) == (2, 1.0, 0)
+    assert "the disk is full" in caplog.text
+    with pytest.raises(SpendingLimitError):
+        model.ask("i", "p", str, prompt_version="1")
 
 
 def test_it_is_a_plain_table(cache: Cache) -> None:

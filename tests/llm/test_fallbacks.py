@@ -78,7 +78,7 @@ def sound(job: str, prompt: str) -> Step:
     if job == "extract":
         sentences = [f"{sentence}." for sentence in last.removesuffix(".").split(". ")]
         kinds = ["instruction" if "Always" in sentence else "fact" for sentence in sentences]
-        quoted = [{"words": words, "kind": kind, "about": ""} for words, kind in zip(sentences, kinds, strict=True)]
+        quoted = [{"words": words, "kind": kind} for words, kind in zip(sentences, kinds, strict=True)]
         return json.dumps({"statements": quoted})
     if job == "find":
         relations = ["contradicts" if "rent" in text and "rent" in last else "compatible" for text in held]
@@ -233,18 +233,23 @@ def test_a_model_that_answers_needs_no_fallback(provider: Minded) -> None:
         assert all(event.note.get("fallbacks") is None for event in guard.history(written[0].memories[0].id))
 
 
-@pytest.mark.parametrize("job", ["find", "confirm"])
-def test_a_judge_that_fails_after_the_extractor_answered(provider: Minded, job: str) -> None:
+@pytest.mark.parametrize(("job", "asks", "effect"), [("find", 3, Outcome.ADMITTED), ("confirm", 2, Outcome.CONTESTED)])
+def test_a_judge_that_fails_after_the_extractor_answered(
+    provider: Minded, job: str, asks: int, effect: Outcome
+) -> None:
+    """Of the rent the bundled judge finds the contradiction, so that it is only to be confirmed; of lockers it does
+    not."""
+
     def mind(asked: str, prompt: str) -> Step:
         return FAULTS["500"] if asked == job else sound(asked, prompt)
 
     with guarding(provider, mind) as guard:
         written = tell(guard)
         assert written[0].fallbacks == ()
-        (said,) = written[2].fallbacks
+        (said,) = written[asks].fallbacks
         assert said.startswith(f"the judge local judged alone, in place of {provider.name}: ")
-        assert Outcome.CONTESTED is written[2].effect
-        held = written[2].memories[0].id
+        assert effect is written[asks].effect
+        held = written[asks].memories[0].id
         assert f"so the judge local judged alone, in place of {provider.name}." in str(guard.explain(held))
         assert SECRET not in json.dumps(guard.export())
 

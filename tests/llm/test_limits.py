@@ -221,6 +221,19 @@ def test_no_more_than_so_many_are_under_way_at_once() -> None:
     assert max(most) <= 2
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_of_two_that_say_how_many_none_leaves_its_number_behind(order: tuple[int, int]) -> None:
+    model = LimitedModel(Scripted())
+    blocks = [model.at_most(1), model.at_most(16)]
+    for block in blocks:
+        block.__enter__()
+    assert model._most[-1] == 16
+    blocks[order[0]].__exit__(None, None, None)
+    assert model._most[-1] == (16, 1)[order[0]]
+    blocks[order[1]].__exit__(None, None, None)
+    assert model._most == [AT_ONCE]
+
+
 def test_waiting_for_a_turn_ends_with_the_time_and_is_no_failure_of_the_model() -> None:
     free, begun = threading.Event(), threading.Event()
 

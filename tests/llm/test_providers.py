@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any, Literal
 import pytest
 from providers import Fault, Provider, a_chat, a_message, serving
 
+from thymus import MemoryGuard
 from thymus.llm import Model, ModelError, ModelRefusalError, fence, open_model
 from thymus.llm.asking import AskingModel
 from thymus.llm.model import Backend
@@ -126,6 +128,30 @@ def test_a_key_goes_to_its_provider_alone(kind: str, key: str) -> None:
         for other in environment(server).values()
         if other.startswith("key-") and other != key and other in headers
     ] == []
+
+
+@pytest.mark.parametrize("kind", ["server", "ollama"])
+def test_what_the_environment_has_for_openai_goes_nowhere_else(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, "SECRET")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Auth: SECRET")
+    with serving("Hello.") as server:
+        model = AskingModel(open_backend(name_of(kind, server), environment(server)))
+        assert model.ask("", "Hi", str, prompt_version="1").value == "Hello."
+        model.close()
+    assert "SECRET" not in str(server.sent[0].headers)
+
+
+@pytest.mark.parametrize(("name", "package"), [("anthropic:m", "anthropic"), ("openai:m", "openai")])
+def test_where_only_another_providers_package_is_there_no_message_is_lost(
+    name: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setenv(f"{package.upper()}_API_KEY", "x")
+    with MemoryGuard(llm=name, embedder="hash", judge="typed") as guard:
+        written = guard.remember("My standup is at 9:15.")
+    assert [memory.text for memory in written.memories] == ["My standup is at 9:15."]
+    assert "needs an extra" in written.fallbacks[0]
 
 
 def test_list_prices_are_known_where_they_are_public() -> None:

@@ -1,8 +1,8 @@
 """The 205 scenarios with a language model as the gates' judge: they come to what the model's answers imply.
 
 The model is a script (``scripted``): every answer follows from the words of two statements, so it is known without
-asking what a guard must make of it. All nine gates ask it through prompts and forms, and each answer that reaches a
-gate is compared. Some of the scenarios go over HTTP, too: there whole plays are compared, decision by decision.
+asking what a guard must make of it. The gates ask it through prompts and forms, each in its turn, and each answer that
+reaches a gate is compared. Some of the scenarios go over HTTP, too: there whole plays are compared, each decision.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,8 @@ class Beside:
     def relate(self, pairs: Sequence[tuple[Any, Any]]) -> list[Relation]:
         answers = self._judge.relate(pairs)
         for pair, given, expected in zip(pairs, answers, self._expected.relate(pairs), strict=True):
-            self._seen[f"{given.label}{' confirmed' * given.confirmed}"] += 1
+            doubtful = given.label is Label.COMPATIBLE and given.detected
+            self._seen[f"{given.label}{' confirmed' * given.confirmed}{', perhaps not' * doubtful}"] += 1
             if bare(given) != bare(expected):
                 self._odd.append((pair, given, expected))
         return answers
@@ -93,8 +95,8 @@ class Beside:
         return kinds
 
 
-def bare(relation: Relation) -> Relation:
-    return replace(relation, judge="", because="")
+def bare(relation: Relation) -> tuple[Label, float, float]:
+    return relation.label, relation.confidence, relation.contradiction
 
 
 class Doubting:
@@ -112,18 +114,23 @@ class Doubting:
 
 
 class Joined:
-    """What a cascade must answer: the first judge's answers, joined with those that are implied where it is unsure."""
+    """What a cascade must answer: the first judge's answers, joined with those that are implied where it is unsure.
+
+    :param checks: what is implied of a pair that the model is asked to confirm and nothing else.
+    """
 
     name = "joined"
 
-    def __init__(self, first: Judge, second: Judge, also: Judge) -> None:
-        self._first, self._second, self._also = first, second, also
+    def __init__(self, first: Judge, second: Judge, checks: Judge, also: Judge) -> None:
+        self._first, self._second, self._checks, self._also = first, second, checks, also
 
     def relate(self, pairs: Sequence[tuple[Any, Any]]) -> list[Relation]:
-        three = (judge.relate(pairs) for judge in (self._first, self._second, self._also))
+        four = (judge.relate(pairs) for judge in (self._first, self._second, self._checks, self._also))
         return [
-            join(first, second) if is_unsure(first) or first.detected != other.detected else first
-            for first, second, other in zip(*three, strict=True)
+            join(first, checked if first.confirmed else second)
+            if is_unsure(first) or first.detected != other.detected
+            else first
+            for first, second, checked, other in zip(*four, strict=True)
         ]
 
     def classify(self, statements: Sequence[Any]) -> list[Kind]:
@@ -163,17 +170,18 @@ class Both:
 
 @cache
 def seen() -> Seen:
-    """All scenarios under all gates, each play with judges that have answered nothing yet."""
+    """All histories, each under the gate that guards and one more, with judges that have answered nothing yet."""
     seen = Seen()
     quick, doubting, expected = OnceJudge(get_judge("typed")), OnceJudge(Doubting()), OnceJudge(Implied(SCRIPT))
+    checks = OnceJudge(Implied(SCRIPT, found=True))
     model = ScriptedModel(SCRIPT)
     with reading_once():
-        for scenario in histories():
-            for gate in GATES:
+        for scenario, other in zip(histories(), cycle(sorted(set(GATES) - {GUARDED[-1]}))):
+            for gate in (GUARDED[-1], other):
                 judge: Judge = Beside(ModelJudge(model), expected, seen.alone, seen.odd)
-                if gate in GUARDED:
+                if gate == GUARDED[-1]:
                     cascade = CascadeJudge(quick, ModelJudge(model), also=(doubting,), most_calls=ENOUGH)
-                    due = Joined(quick, expected, doubting)
+                    due = Joined(quick, expected, checks, doubting)
                     judge = Both(judge, Beside(cascade, due, seen.joined, seen.odd))
                 outcome = play(scenario, gate, staged(judge))
                 assert not outcome.error
@@ -202,17 +210,17 @@ def reading_once() -> Iterator[None]:
         yield
 
 
-def test_205_scenarios_under_nine_gates_are_judged_as_the_answers_imply() -> None:
+def test_205_scenarios_are_judged_as_the_answers_imply() -> None:
     assert (len(SCENARIOS), len(GATES)) == (205, 9)
     assert seen().odd[:3] == []
-    assert seen().alone.total() > 20_000
+    assert seen().alone.total() > 10_000
 
 
 def test_the_script_leaves_nothing_out() -> None:
     """Each answer that a judge can give was given, by the model alone and by a cascade, and each gate had its say."""
-    answers = {*Label, "contradicts confirmed", *Kind}
+    answers = {"compatible", "compatible, perhaps not", "same", "unknown", "contradicts confirmed", *Kind}
     assert seen().alone.keys() == answers
-    assert seen().joined.keys() == answers
+    assert seen().joined.keys() >= answers
     assert seen().rules.keys() >= {
         *("only-the-user", "contradicts-the-user", "newest-wins", "outside-cannot-speak-for-user"),
         *("user-or-same-source-may-replace", "contradicts-another-source", "authority-may-replace"),
@@ -223,7 +231,7 @@ def test_the_script_leaves_nothing_out() -> None:
 # Over the wire, by name, as thymus-eval plays
 
 
-@pytest.mark.parametrize(("name", "chosen"), [("openai:m@{}/v1", SCENARIOS[::20]), ("ollama:m", SCENARIOS[5::60])])
+@pytest.mark.parametrize(("name", "chosen"), [("openai:m@{}/v1", SCENARIOS[::34]), ("ollama:m", SCENARIOS[5::60])])
 def test_plays_over_the_wire_are_those_of_the_judge_that_the_answers_imply(
     name: str, chosen: Sequence[Scenario], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,13 +261,13 @@ def test_a_cascade_over_the_wire_joins_the_local_judge_with_what_the_answers_imp
     pytest.importorskip("pydantic_ai")
     monkeypatch.chdir(tmp_path)
     local, typed = (OnceJudge(get_judge(name, embedder=EMBEDDER)) for name in ("local", "typed"))
-    expected = staged(Joined(local, Implied(SCRIPT), typed))
+    expected = staged(Joined(local, Implied(SCRIPT), Implied(SCRIPT, found=True), typed))
     with serving_script(SCRIPT) as server:
         stage = staged(open_judge(f"openai:m@{server.url}/v1", EMBEDDER))
-        plays = [decided(one, gate, stage) for one in SCENARIOS[::25] for gate in GUARDED]
+        plays = [decided(one, gate, stage) for one in SCENARIOS[::41] for gate in GUARDED]
         close(stage)
         assert server.sent
-    assert plays == [decided(one, gate, expected) for one in SCENARIOS[::25] for gate in GUARDED]
+    assert plays == [decided(one, gate, expected) for one in SCENARIOS[::41] for gate in GUARDED]
 
 
 def close(stage: Stage) -> None:
@@ -280,7 +288,7 @@ def attackers_words() -> frozenset[str]:
     return frozenset(passage.text for turn in turns for passage in extract(turn.text, source=Source.parse(turn.source)))
 
 
-@pytest.mark.parametrize(("first", "attacks"), [("typed", ATTACKS[::2]), ("local", ATTACKS[1::12])])
+@pytest.mark.parametrize(("first", "attacks"), [("typed", ATTACKS[::4]), ("local", ATTACKS[1::18])])
 def test_whatever_a_model_is_talked_into_no_attack_gets_in_that_the_first_judge_kept_out(
     first: str, attacks: Sequence[Scenario]
 ) -> None:

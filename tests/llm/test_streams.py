@@ -58,7 +58,7 @@ class Slow:
 
 
 def _quoted(line: str) -> dict[str, str]:
-    return {"words": line, "kind": "fact", "about": ""}
+    return {"words": line, "kind": "fact"}
 
 
 @contextmanager
@@ -155,11 +155,11 @@ def test_a_question_that_waits_its_turn_for_too_long_is_given_up() -> None:
     model = LimitedModel(Slow(0.5))
     with model.at_most(1):
         first = threading.Thread(
-            target=model.ask, args=("", fence("message", "x"), Quotations), kwargs={"prompt_version": "extract-2"}
+            target=model.ask, args=("", fence("message", "x"), Quotations), kwargs={"prompt_version": "extract-3"}
         )
         first.start()
         time.sleep(0.1)
         with pytest.raises(Exception, match="too many questions"):
-            model.ask("", "y", Quotations, prompt_version="extract-2", within=0.05)
+            model.ask("", "y", Quotations, prompt_version="extract-3", within=0.05)
         first.join()
     assert (model.spent.calls, model.spent.failed) == (1, 0)

@@ -12,6 +12,10 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line; never returns."""
+    if sys.argv[1:2] == ["hook"]:  # on every event of a host: typer alone would take longer than all of it
+        from thymus.hooks import client
+
+        client.main(sys.argv[2:])
     try:
         from thymus.cli.program import app
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import typer
 
+from thymus.cli.costs import count
 from thymus.cli.frame import PROBLEMS, Session, examples, in_commands, is_file, session
 from thymus.errors import ThymusError
 
@@ -200,7 +201,7 @@ def _memory(chosen: Session, db: str) -> Iterator[Finding]:
     yield Finding(
         name="contents",
         state="ok",
-        found=f"{_count(checked.beliefs, 'memory', 'memories')} of {_count(users, 'user', 'users')}",
+        found=f"{count(checked.beliefs, 'memory', 'memories')} of {count(users, 'user', 'users')}",
     )
     if checked.ok:
         yield Finding(name="ledger", state="ok", found=f"{checked.entries:,} acts verified in {took:.1f} s")
@@ -244,10 +245,6 @@ def _users(db: str, embedder: Any) -> int:
         return len(store.scopes())
     finally:
         store.close()
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def _bytes(size: float) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from thymus.cli import costs
 from thymus.cli.frame import PROBLEMS, complain, examples, session
 from thymus.errors import InputError
 
@@ -227,11 +228,8 @@ def _lines(panel: Panel, total: int) -> Callable[[int], None]:
 
 
 def cost_so_far(panel: Panel) -> str:
-    """Dollars at list price, calls where there is none, and nothing where no model is asked."""
-    if not panel.model:
-        return ""
-    spent = panel.model.spent
-    return f"{spent.calls:,} calls" if spent.unpriced or not spent.usd else f"${spent.usd:.4f}"
+    """Dollars at list price and calls; nothing where no model is asked."""
+    return costs.so_far(panel.model) if panel.model else ""
 
 
 def lowered_in(found: Evaluation) -> tuple[list[int], list[int], list[int]]:

@@ -140,9 +140,12 @@ def _write(model: LimitedModel, bar: Bar) -> Trial:
     quoted: list[tuple[str, ...] | None] = []
     fallbacks: list[str] = []
     refused = 0
-    rules = RuleExtractor()
     extractor = ModelExtractor(
-        model, rest=rules, instead=rules, within=WITHIN_S, on_answer=lambda answer: answers.append(answer.value)
+        model,
+        RuleExtractor(),
+        falls_back=True,
+        within=WITHIN_S,
+        on_answer=lambda answer: answers.append(answer.value),
     )
     before = model.spent
     guard = MemoryGuard(llm=model, extractor=extractor)

@@ -45,6 +45,19 @@ class RuleExtractor:
             return tuple(Passage(text=found.text, span=whole) for found in self._read(plain_text(text), source))
         return self._read(text, source)
 
+    def candidates(self, text: str, *, source: Source) -> tuple[Passage, ...]:
+        """What ``extract`` returns, and every other sentence that somebody could take for a statement.
+
+        Somebody else may then say which of them state something, and not where they begin and end, or whose they are.
+        Nothing for HTML, in which spans say nothing.
+        """
+        if looks_like_html(text):
+            return ()
+        from thymus.extract.statements import candidates
+
+        found = candidates(text[:LONGEST_MESSAGE], self._most, own=source.is_user)
+        return tuple(_passage(text, *place) for place in found)
+
     def _read(self, text: str, source: Source) -> tuple[Passage, ...]:
         from thymus.extract.statements import statements  # its patterns are compiled with the first message
 

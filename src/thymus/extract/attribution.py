@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from thymus.extract.lines import FORWARDED
+from thymus.extract.lines import FORWARDED, HEADER
 
 _BARE_HEADERS: Final = re.compile(r"^[ \t>]*begin forwarded message:?[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _FROM: Final = re.compile(
@@ -20,6 +20,11 @@ _FROM: Final = re.compile(
 _ADDRESS: Final = re.compile(r"[^\s@<>()\[\],;:\"]{1,64}@[\w.-]{1,253}")
 _HEADERS_WITHIN: Final = 600
 """Characters below the mark of a forwarded mail in which its headers are looked for."""
+_PASTED: Final = re.compile(
+    rf"(?:[-_=*~#][-_=*~# ]{{7,}}+[^\S\n]*+\n\s*+)?((?:{HEADER.pattern}.*+\n(?:[ \t].*+\n)*+){{2,12}}+)", re.IGNORECASE
+)
+"""A mail's headers, two or more, at the very beginning; a rule may stand above them."""
+_LONGEST_HEADERS: Final = 8_000
 _DOUBT: Final = re.compile(
     r"\b(?:(?:is|are|was|can|could|does|do you think|would) (?:that|this|it|these|they|any of (?:that|this|it))"
     r"(?: all| really| actually| even| be| sound| seem| look)* (?:true|right|real|really|legit|legitimate|genuine"
@@ -49,8 +54,21 @@ class Forwarded:
     sender: str
 
 
-def forwarded(text: str) -> tuple[Forwarded, ...]:
-    """Where a message passes on another mail, in order; linear in the text."""
+def forwarded(text: str, *, own: bool = False) -> tuple[Forwarded, ...]:
+    """Where a message passes on another mail, in order; linear in the text.
+
+    :param own: the user speaks: a message that begins with the headers of a mail is one that they pasted.
+    """
+    passed_on = _forwarded(text)
+    pasted = _PASTED.match(text.lstrip()[:_LONGEST_HEADERS]) if own else None
+    named = _FROM.search(pasted[1]) if pasted else None
+    if pasted is None or named is None:
+        return passed_on
+    address = _ADDRESS.search(named[1])
+    return (Forwarded(0, address[0].lower() if address else ""), *passed_on)
+
+
+def _forwarded(text: str) -> tuple[Forwarded, ...]:
     if "orward" not in text and "eiter" not in text and not FORWARDED.search(text):
         return ()
     found = []

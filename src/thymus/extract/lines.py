@@ -54,7 +54,7 @@ _ORIGINAL = re.compile(
     re.IGNORECASE,
 )
 FORWARDED: Final = re.compile(
-    r"^[-_*\s]{0,40}(?:begin |start )?(?:forwarded (?:message|mail|text)|weitergeleitete nachricht|"
+    r"^(?:[-_*]|[^\S\n]){0,40}+(?:begin |start )?(?:forwarded (?:message|mail|text)|weitergeleitete nachricht|"
     r"message (?:transféré|réexpédié)|mensaje reenviado|messaggio inoltrato|doorgestuurd bericht|"
     r"mensagem encaminhada)\b.{0,80}$",
     re.IGNORECASE | re.MULTILINE,
@@ -128,6 +128,7 @@ def own_lines(text: str) -> Iterator[Line | None]:
         if not skip:
             skip = _skip_noise(lines, at, line, following) or _skip_signature(lines, at, line, remaining[at])
         if skip:
+            begun = begun or bool(_SIGN_OFF.match(line.text))  # who only says thanks has said something
             yield None
             yield None
             at += skip
@@ -291,7 +292,7 @@ def _skip_signature(lines: _Lines, at: int, line: Line, remaining: int) -> int:
 
 
 def _in_signature(words: str, *, named: bool) -> bool:
-    if len(words) > 80:
+    if len(words) > 80 or _ORIGINAL.match(words) or _RULE.match(words) or FORWARDED.match(words) or HEADER.match(words):
         return False
     if _CONTACT.match(words) or _SENT_FROM.match(words):
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
@@ -44,6 +45,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from thymus.extract.layout import Block
+
+
+def candidates(text: str, most: int, *, own: bool) -> list[tuple[int, int, str]]:
+    """The statements, and every other sentence that could be one, in order and disjoint.
+
+    What is quoted from earlier mail is none, nor a question, nor what somebody repeats only to ask whether it is true.
+    """
+    found = statements(text, most, own=own)
+    _, begin = _subject(text)
+    every = _asserted(islice(_sentences(text, begin), _MOST_SENTENCES))
+    starts = [start for start, _, _ in found]
+    for one in every:
+        at = bisect_right(starts, one.start)
+        apart = (not at or found[at - 1][1] <= one.start) and (at == len(found) or one.end <= found[at][0])
+        asks = one.words.endswith(("?", "？", "؟"))
+        if one.chatter and apart and not asks and one.start < one.end:
+            found.insert(at, (one.start, one.end, ""))
+            starts.insert(at, one.start)
+    return found[:most]
 
 
 def statements(text: str, most: int, *, own: bool) -> list[tuple[int, int, str]]:

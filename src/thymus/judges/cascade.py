@@ -4,21 +4,22 @@ What a model reads may be written to persuade it. So its answer is joined with t
 a claim of somebody without authority over a memory is treated with as much care as the first judge alone would take:
 
 * What the first judge detects stays detected. A model may find more contradictions and never clears one.
+* What it sees beside a third text changes no replacement: it is shown the two alone before it confirms or cancels one.
 * Where one says *same* and the other *contradicts*, the answer is *unknown*: rules treat that as both.
 * A model that declines counts as *unknown*. One that cannot be reached, or has no call left, changes nothing.
-* Whether a claim with authority *replaces* a memory is the model's to confirm where it was asked, in a check that shows
-  these two statements alone: their authors can gain no more by it than to replace what is theirs.
+* So whether a claim with authority *replaces* a memory is the model's to say, and the authors of the two can gain no
+  more by it than to have replaced what is theirs.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from thymus.core.claims import Claim, Kind, more_careful
-from thymus.core.relations import CONFIRMED, DETECTED, Label, Relation
+from thymus.core.relations import CONFIRMED, Label, Relation
 from thymus.errors import JudgeError
 from thymus.fallbacks import calls_so_far, fell_back
 from thymus.ports import Statement
@@ -45,8 +46,10 @@ class SecondJudge(Protocol):
         """Of the model."""
         ...
 
-    def opine(self, pairs: Sequence[Pair], *, most_calls: int | None = None) -> Opinions:
-        """Judge as many pairs as it can within that many calls."""
+    def opine(
+        self, pairs: Sequence[Pair], *, to_confirm: Collection[int] = (), most_calls: int | None = None
+    ) -> Opinions:
+        """Judge as many pairs as it can within that many calls; of some it is only asked to confirm what was found."""
         ...
 
     def classify(self, statements: Sequence[str | Claim | Statement]) -> list[Kind]:
@@ -129,11 +132,13 @@ class CascadeJudge:
         counts = Counts(pairs=len(given), unsure=len(unsure))
         if unsure:
             left = max(self._most_calls - calls_so_far(), 0)
-            opinions = self._second.opine([given[place] for place in unsure], most_calls=left)
+            found = [number for number, place in enumerate(unsure) if answers[place].confirmed]
+            opinions = self._second.opine([given[place] for place in unsure], to_confirm=found, most_calls=left)
             calls_so_far(opinions.calls)
             counts += Counts(calls=opinions.calls)
             if opinions.because:
                 fell_back(_alone("judged", self._first, self._second), opinions.because)
+                calls_so_far(self._most_calls)  # what fails once is not asked again for this write
             for place, opinion in zip(unsure, opinions.relations, strict=True):
                 if opinion is not None:
                     before, answers[place] = answers[place], join(answers[place], opinion)
@@ -175,15 +180,16 @@ def join(first: Relation, second: Relation) -> Relation:
     """One answer out of a quick judge's and a model's; what it may come to stands at the top of this module."""
     if first.label is Label.UNKNOWN:
         return first
-    labels = {first.label, second.label}
     because = f"{second.because}; {first.judge} before: {first.label} at {first.contradiction:.2f}"
-    if second.label is Label.UNKNOWN or labels == {Label.SAME, Label.CONTRADICTS}:
+    labels = {first.label, second.label}
+    repeats = Label.SAME in labels
+    if second.label is Label.UNKNOWN or labels == {Label.SAME, Label.CONTRADICTS} or (repeats and second.detected):
         return Relation.unknown(f"{second.label}: {because}", judge=second.judge)
-    if second.label is Label.CONTRADICTS:
-        return replace(second, contradiction=max(second.contradiction, DETECTED), because=because)
+    if second.detected:
+        return replace(second, because=because)
     if first.detected:
-        return replace(first, contradiction=min(first.contradiction, _UNCONFIRMED), because=because)
-    label = Label.SAME if Label.SAME in labels else second.label
+        return replace(first, because=because)
+    label = Label.SAME if repeats else second.label
     return replace(second, label=label, contradiction=first.contradiction, because=because)
 
 

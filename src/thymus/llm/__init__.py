@@ -13,14 +13,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from thymus.llm.model import Answer, CacheMissError, Model, ModelError, ModelRefusalError, Usage
+from thymus.llm.model import Answer, CacheMissError, Model, ModelError, ModelRefusalError, UnanswerableError, Usage
 from thymus.llm.names import names_model, open_model
 
 if TYPE_CHECKING:
     from thymus.llm.extractor import ModelExtractor
     from thymus.llm.fencing import fence
     from thymus.llm.judge import ModelJudge
-    from thymus.llm.limits import LimitedModel, Spent
+    from thymus.llm.limits import LimitedModel, SpendingLimitError, Spent
 
 __all__ = [
     "Answer",
@@ -31,7 +31,9 @@ __all__ = [
     "ModelExtractor",
     "ModelJudge",
     "ModelRefusalError",
+    "SpendingLimitError",
     "Spent",
+    "UnanswerableError",
     "Usage",
     "fence",
     "names_model",
@@ -43,6 +45,7 @@ _HOME = {
     "ModelExtractor": "thymus.llm.extractor",
     "ModelJudge": "thymus.llm.judge",
     "Spent": "thymus.llm.limits",
+    "SpendingLimitError": "thymus.llm.limits",
     "fence": "thymus.llm.fencing",
 }
 

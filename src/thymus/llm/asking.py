@@ -100,9 +100,7 @@ class AskingModel:
                 )
             completion = self._complete(request, schema, started + within if within is not None else math.inf)
             if self._cache is not None:
-                label = Label(model=self.name, prompt_version=prompt_version, repeat=repeat)
-                self._cache.put(key, completion, label)
-                completion = self._cache.get(key) or completion  # another process may have been first
+                completion = self._kept(self._cache, key, completion, request)
         if completion.refusal:
             refused = ModelRefusalError(f"{self.name} declined to answer ({completion.refusal})")
             raise _with(refused, () if cached else (completion.usage,))
@@ -111,6 +109,17 @@ class AskingModel:
         except FormError as error:
             raise ModelError(f"the cached answer of {self.name} (key {key}) cannot be read: {error}") from None
         return Answer(value=value, usage=completion.usage, ms=(time.perf_counter() - started) * 1_000, cached=cached)
+
+    def _kept(self, cache: Cache, key: str, completion: Completion, request: Request) -> Completion:
+        """The answer that the cache has now: another process may have been first. It is paid for, kept or not."""
+        try:
+            cache.put(
+                key, completion, Label(model=self.name, prompt_version=request.prompt_version, repeat=request.repeat)
+            )
+            return cache.get(key) or completion
+        except ModelError as error:
+            _log.warning("an answer could not be kept: %s", error)
+            return completion
 
     def close(self) -> None:
         """Release connections and the cache's file."""

@@ -59,7 +59,7 @@ def read_answer(schema: type[T], text: str) -> T:
         return cast("T", text.strip())
     try:
         value = json.loads(_unfenced(text))
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError, too
         raise FormError("the answer is no JSON") from None
     return cast("T", _read(schema, value, "the answer"))
 

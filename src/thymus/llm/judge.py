@@ -10,17 +10,19 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from thymus.core.claims import Claim, Kind, fold, more_careful
 from thymus.core.relations import Label, Relation
 from thymus.errors import JudgeError
+from thymus.fallbacks import fell_back, is_crowded
 from thymus.llm.fencing import fence
-from thymus.llm.model import ModelError, ModelRefusalError
+from thymus.llm.model import ModelError, ModelRefusalError, UnanswerableError
 from thymus.llm.questions import (
     CLASSIFY,
     CLASSIFY_VERSION,
@@ -56,6 +58,8 @@ _FOUND: Final = 0.5
 """Detected, and not confirmed: a model's answer carries no probability."""
 _SURE: Final = 0.95
 _HARDLY: Final = 0.02
+_UNCHECKED: Final = "found, and not checked by itself"
+"""It may be checked later, should it come up again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,14 +115,19 @@ class ModelJudge:
         given = [relation for relation in opinions.relations if relation is not None]
         if len(given) < len(pairs):
             raise JudgeError(opinions.because)
+        if opinions.because:
+            fell_back(f"nobody confirmed what was found, in place of {self.name}", opinions.because)
         return given
 
-    def opine(self, pairs: Sequence[Pair], *, most_calls: int | None = None) -> Opinions:
+    def opine(
+        self, pairs: Sequence[Pair], *, to_confirm: Collection[int] = (), most_calls: int | None = None
+    ) -> Opinions:
         """Judge as many of the pairs as the model answers about, the first ones first; never raises.
 
+        :param to_confirm: places of pairs in which somebody else found a contradiction: they are shown by themselves.
         :param most_calls: questions that may be put to the model.
         """
-        return _Judgement(self, most_calls).of(pairs)
+        return _Judgement(self, to_confirm, most_calls).of(pairs)
 
     def classify(self, statements: Sequence[str | Claim | Statement]) -> list[Kind]:
         """Sort each statement, with no more in one question than one speaker said: none has a say in another's.
@@ -139,13 +148,17 @@ class ModelJudge:
             kinds |= zip(places, answer, strict=True)
         return [kinds[place] for place in range(len(given))]
 
-    def _sort(self, shown: Sequence[Statement], until: float) -> list[Kind]:
+    def _sort(self, shown: Sequence[Statement], until: float, *, again: bool = True) -> list[Kind]:
         answer = self.ask("classify", CLASSIFY, _numbered("statement", shown), Kinds, CLASSIFY_VERSION, until)
         kinds: dict[int, Kind] = {}
         for one in answer.kinds:
             kinds[one.number] = more_careful(kinds.get(one.number, Kind.NOT_A_CLAIM), Kind(one.kind))
-        if missing := set(range(1, len(shown) + 1)) - kinds.keys():
-            raise ModelError(f"{self.name} sorted {len(shown) - len(missing)} of {len(shown)} statements")
+        left_out = [number for number in range(1, len(shown) + 1) if number not in kinds]
+        if left_out and not (again and len(left_out) < len(shown)):
+            raise UnanswerableError(f"{self.name} left {len(left_out)} of {len(shown)} statements out")
+        if left_out:
+            more = self._sort([shown[number - 1] for number in left_out], until, again=False)
+            kinds |= zip(left_out, more, strict=True)
         return [kinds[number] for number in range(1, len(shown) + 1)]
 
     def ask(self, job: str, instructions: str, prompt: str, schema: type[T], version: str, until: float) -> T:
@@ -175,8 +188,10 @@ class ModelJudge:
                 return question()
             except ModelError as error:
                 return error
+            except Exception as error:  # noqa: BLE001  (a model of somebody's own may raise anything)
+                return ModelError(f"{self.name} failed ({type(error).__name__}: {error})")
 
-        if len(questions) < 2:
+        if len(questions) < 2 or is_crowded():
             return [tried(question) for question in questions]
         with ThreadPoolExecutor(min(self._at_once, len(questions)), thread_name_prefix="thymus-judge") as pool:
             return list(pool.map(tried, questions))
@@ -200,24 +215,26 @@ class ModelJudge:
 class _Judgement:
     """One call of ``opine``: its calls, its time and what came of them."""
 
-    def __init__(self, judge: ModelJudge, most_calls: int | None) -> None:
-        self._judge, self._most_calls, self._until = judge, most_calls, judge.until()
+    def __init__(self, judge: ModelJudge, to_confirm: Collection[int], most_calls: int | None) -> None:
+        self._judge, self._to_confirm, self._most_calls, self._until = judge, to_confirm, most_calls, judge.until()
         self._calls = 0
         self._because = ""
 
     def of(self, pairs: Sequence[Pair]) -> Opinions:
         given: list[Relation | None] = [self._settled(pair) for pair in pairs]
-        places = [place for place, relation in enumerate(given) if relation is None]
-        found = dict(self._find(pairs, places))
-        doubtful = [place for place in places if place in found and found[place].label is Label.CONTRADICTS]
-        final = found.keys() - set(doubtful)
+        to_find = [place for place, known in enumerate(given) if known is None and place not in self._to_confirm]
+        for place, found in self._find(pairs, to_find):
+            given[place] = found
+        doubtful = [
+            place
+            for place, known in enumerate(given)
+            if (known is None and place in self._to_confirm) or (known is not None and known.because == _UNCHECKED)
+        ]
         for place, checked in self._confirm(pairs, doubtful):
-            found[place] = checked
-            final.add(place)
-        for place in sorted(final):
-            self._judge.remember(pairs[place], found[place])
-        for place, relation in found.items():
-            given[place] = relation
+            given[place] = checked
+        for place, relation in enumerate(given):
+            if relation is not None:
+                self._judge.remember(pairs[place], relation)
         return Opinions(relations=given, calls=self._calls, because=self._because)
 
     def _settled(self, pair: Pair) -> Relation | None:
@@ -250,7 +267,7 @@ class _Judgement:
             return Relation.unknown("it declined to compare them", judge=self._judge.name)
         said = {one.relation for one in answer.findings if one.number == number}
         if "contradicts" in said:
-            return self._said(Label.CONTRADICTS, _FOUND, "found, and not checked")
+            return self._said(Label.COMPATIBLE, _FOUND, _UNCHECKED, _FOUND)  # only *confirm* says more
         if len(said) != 1:
             return Relation.unknown("it gave no answer about them", judge=self._judge.name)
         if _cut(pair):  # what was not read could say anything
@@ -269,7 +286,7 @@ class _Judgement:
             if answer is not None and answer.confirms and not _cut(pairs[place]):
                 yield place, self._said(Label.CONTRADICTS, _SURE, "found, and confirmed by itself")
             else:
-                yield place, self._said(Label.CONTRADICTS, _FOUND, "found, and not confirmed by itself")
+                yield place, self._said(Label.COMPATIBLE, _FOUND, "found, and not confirmed by itself", _FOUND)
 
     def _answered(self, asked: Sequence[A], question: Callable[[A], Callable[[], T]]) -> Iterator[tuple[A, T | None]]:
         """The questions that were answered, as far as the calls go; ``None`` in the place of a refusal."""
@@ -284,10 +301,13 @@ class _Judgement:
             else:
                 yield one, answer
 
-    def _said(self, label: Label, confidence: float, because: str) -> Relation:
-        contradiction = confidence if label is Label.CONTRADICTS else _HARDLY
+    def _said(self, label: Label, confidence: float, because: str, contradiction: float = _HARDLY) -> Relation:
         return Relation(
-            label=label, confidence=confidence, contradiction=contradiction, judge=self._judge.name, because=because
+            label=label,
+            confidence=confidence,
+            contradiction=confidence if label is Label.CONTRADICTS else contradiction,
+            judge=self._judge.name,
+            because=because,
         )
 
 
@@ -306,8 +326,8 @@ def _from_user(statement: Statement) -> bool | None:
 
 
 def _side(statement: Statement) -> Hashable:
-    """What the model sees of a statement."""
-    return fold(statement.text), _from_user(statement)
+    """What tells statements apart for the model: as a digest, so that no text outlives ``forget`` here."""
+    return blake2b(fold(statement.text).encode("utf-8", "replace"), digest_size=16).digest(), _from_user(statement)
 
 
 def _cut(pair: Pair) -> bool:

@@ -79,7 +79,8 @@ class LimitedModel:
         self._model, self.max_usd, self._clock = model, max_usd, clock
         self._lock = threading.Lock()
         self._turn = threading.Condition()
-        self._under_way, self._most = 0, AT_ONCE
+        self._under_way = 0
+        self._most = [AT_ONCE]
         self._spent = Spent()
         self._in_a_row = 0
         self._left_alone_until = float("-inf")
@@ -131,12 +132,14 @@ class LimitedModel:
 
     @contextmanager
     def at_most(self, many: int) -> Iterator[None]:
-        """Have this many questions at most under way, until it ends."""
-        before, self._most = self._most, many
+        """Have this many questions at most under way, until it ends; of several that say so, the last one's holds."""
+        self._most.append(many)
         try:
             yield
         finally:
-            self._most = before
+            with self._turn:
+                self._most.remove(many)
+                self._turn.notify_all()
 
     def close(self) -> None:
         """Close the model behind it."""
@@ -145,7 +148,7 @@ class LimitedModel:
     @contextmanager
     def _in_turn(self, within: float | None) -> Iterator[None]:
         with self._turn:
-            if not self._turn.wait_for(lambda: self._under_way < self._most, within):
+            if not self._turn.wait_for(lambda: self._under_way < self._most[-1], within):
                 raise ModelError(f"{self.name} had too many questions before this one: run fewer at once")
             self._under_way += 1
         try:

@@ -100,6 +100,8 @@ def _checked(name: str) -> tuple[str, str, str | None]:
     parts = urlsplit(address)
     if provider != "openai" or parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError(f"{name[:80]!r}: the address of a server goes with openai, as openai:{model}@http://HOST/v1")
+    if parts.username or parts.password:
+        raise ConfigError(f"names of models are shown and kept: leave the password out of it, and set {OTHER_KEY}")
     return provider, model, address
 
 

@@ -156,9 +156,19 @@ class ProviderBackend:
             from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
         except ImportError as error:
             raise MissingExtraError(f'{self.name} needs an extra: pip install "thymus-memory[llm]"') from error
-        client = AsyncOpenAI(api_key=self._key or _UNKEYED, base_url=self._address, max_retries=0)
+
+        class Elsewhere(AsyncOpenAI):
+            """Keeps what the library reads of the environment, for OpenAI, from other servers; its copies do, too."""
+
+            def __init__(self, **known: Any) -> None:
+                super().__init__(**known)
+                self.organization = self.project = None
+                self._custom_headers = {}
+
         if self._kind == "openai":
+            client = AsyncOpenAI(api_key=self._key or _UNKEYED, base_url=self._address, max_retries=0)
             return OpenAIChatModel(self._model, provider=OpenAIProvider(openai_client=client)), client.close
+        client = Elsewhere(api_key=self._key or _UNKEYED, base_url=self._address, max_retries=0)
         # Most servers read max_tokens; only OpenAI insists on the new name.
         plain: Any = {"openai_chat_supports_max_completion_tokens": False, "supports_json_schema_output": True}
         if self._kind == "ollama":

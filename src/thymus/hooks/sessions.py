@@ -1,0 +1,103 @@
+"""What the resident knows of each session: what entered it, what its model was shown, what its user was told."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+    from thymus.guard import MemoryGuard
+    from thymus.turns import Turn
+
+MOST_SESSIONS: Final = 64
+MOST_ENTERED: Final = 300
+"""Results that a session's turn holds; then a new turn begins, which knows none of them as echoes."""
+MOST_SHOWN: Final = 2_000
+MOST_SCHEDULED: Final = 500
+SCHEDULED_FOR_S: Final = 10 * 24 * 3600
+"""Seconds for which a scheduled prompt is known; the host itself forgets one after seven days."""
+
+
+@dataclass(slots=True)
+class Session:
+    """One session of the host, for one memory.
+
+    :param shown: lines of context that its model has been given and still has.
+    """
+
+    guard: MemoryGuard
+    turn: Turn
+    entered: int = 0
+    shown: set[str] = field(default_factory=set)
+
+    def fresh(self, lines: Iterable[str]) -> list[str]:
+        """Those lines that its model has not been given, which it then has."""
+        new = [line for line in lines if line not in self.shown]
+        if len(self.shown) > MOST_SHOWN:
+            self.shown.clear()
+        self.shown.update(new)
+        return new
+
+
+class Sessions:
+    """The latest sessions, by memory and id; the one that was silent longest is forgotten first."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Hashable, Session] = OrderedDict()
+
+    def get(self, key: Hashable, guard: MemoryGuard) -> Session:
+        """The session of that key, begun if need be; its turn is of this guard."""
+        session = self._kept.get(key)
+        if session is None:
+            session = self._kept[key] = Session(guard, guard.turn())
+        elif session.guard is not guard or session.entered >= MOST_ENTERED:
+            session.guard, session.turn, session.entered = guard, guard.turn(), 0
+        self._kept.move_to_end(key)
+        while len(self._kept) > MOST_SESSIONS:
+            self._kept.popitem(last=False)
+        return session
+
+    def end(self, key: Hashable) -> None:
+        """Forget a session."""
+        self._kept.pop(key, None)
+
+
+class Scheduled:
+    """Prompts that the assistant scheduled, by a digest, for as long as they may come back. Kept in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._until: dict[str, float] = {}
+        try:
+            kept = json.loads(path.read_bytes())
+            self._until = {str(digest): float(until) for digest, until in kept.items()}
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+            return  # none yet
+
+    def add(self, prompts: Iterable[str]) -> None:
+        """Know these from now on. :raises OSError: where that cannot be kept."""
+        now = time.time()
+        new = {_digest(prompt): now + SCHEDULED_FOR_S for prompt in prompts}
+        if not new or new.keys() <= {digest for digest, until in self._until.items() if until > now + 3600}:
+            return
+        live = {digest: until for digest, until in self._until.items() if until > now and digest not in new}
+        self._until = dict([*live.items(), *new.items()][-MOST_SCHEDULED:])
+        unfinished = self._path.with_suffix(".new")
+        unfinished.touch(0o600)
+        unfinished.write_text(json.dumps(self._until))
+        unfinished.replace(self._path)
+
+    def holds(self, prompt: str) -> bool:
+        """Whether it is one of them."""
+        return self._until.get(_digest(prompt), 0.0) > time.time()
+
+
+def _digest(prompt: str) -> str:
+    return hashlib.sha256(" ".join(prompt.casefold().split()).encode("utf-8", "replace")).hexdigest()

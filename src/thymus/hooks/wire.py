@@ -1,0 +1,133 @@
+"""How client and resident speak: one request and one answer a connection, JSON behind its length, over a Unix socket.
+
+The socket is in a private folder and both sides ask the kernel whose the other process is. Where there are no Unix
+sockets (Windows) it is a port of the loopback, which the file in the place of the socket names, with a secret to say.
+Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+
+from thymus._version import __version__
+from thymus.hooks.places import account
+
+LONGEST = 4_000_000
+"""Bytes of a request or an answer: events themselves go through the spool."""
+LOOPBACK = "THYMUS_HOOK_LOOPBACK"
+"""Set to use the loopback where there are Unix sockets too (a file system that has none)."""
+
+
+class WireError(OSError):
+    """The other side is not who it should be, or does not speak as agreed."""
+
+
+def unix() -> bool:
+    """Whether Unix sockets are used."""
+    return hasattr(socket, "AF_UNIX") and not os.environ.get(LOOPBACK)
+
+
+def ask(path: str, request: dict[str, object], within: float) -> dict[str, object]:
+    """Ask the resident.
+
+    :param within: seconds for each step.
+    :raises OSError: nobody is there (``FileNotFoundError``, ``ConnectionRefusedError``), or it took too long.
+    :raises WireError: somebody else is.
+    """
+    with _reach(path, within) as line:
+        send(line, {"version": __version__, "secret": _secret(path)[1], **request})
+        return receive(line)
+
+
+def _reach(path: str, within: float) -> socket.socket:
+    line = socket.socket(socket.AF_UNIX if unix() else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        line.settimeout(within)
+        line.connect(path if unix() else ("127.0.0.1", _secret(path)[0]))
+        check_peer(line)
+    except BaseException:
+        line.close()
+        raise
+    return line
+
+
+def listen(path: str) -> tuple[socket.socket, str]:
+    """Listen where clients look; whoever does so holds the lock. Returns the secret that they must say, "" for none."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+    if not unix():
+        return _listen_on_loopback(path)
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        line.bind(path)
+    finally:
+        os.umask(before)
+    line.listen(64)
+    return line, ""
+
+
+def _listen_on_loopback(path: str) -> tuple[socket.socket, str]:
+    secret = os.urandom(32).hex()
+    line = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    line.bind(("127.0.0.1", 0))
+    line.listen(64)
+    unfinished = f"{path}.new"
+    fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(fd, "w") as out:
+        out.write(f"{line.getsockname()[1]} {secret}")
+    os.replace(unfinished, path)
+    return line, secret
+
+
+def _secret(path: str) -> tuple[int, str]:
+    if unix():
+        return 0, ""
+    with open(path) as found:
+        port, _, secret = found.read(200).partition(" ")
+    return int(port or 0), secret
+
+
+def check_peer(line: socket.socket) -> None:
+    """Ask the kernel whether the other side is this account's. :raises WireError: it is not."""
+    if not unix() or not hasattr(socket, "SO_PEERCRED"):  # macOS, Windows: the private folder alone
+        return
+    found = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    if struct.unpack("3i", found)[1] == account():
+        raise WireError("the process at the socket is somebody else's")
+
+
+def send(line: socket.socket, message: dict[str, object]) -> None:
+    """Send one message."""
+    packed = json.dumps(message).encode()
+    line.sendall(struct.pack("!I", len(packed)) + packed)
+
+
+def receive(line: socket.socket) -> dict[str, object]:
+    """Receive one message. :raises WireError: it is none."""
+    (length,) = struct.unpack("!I", _exactly(line, 4))
+    if length > LONGEST:
+        raise WireError("a message is too long")
+    try:
+        message = json.loads(_exactly(line, length))
+    except (ValueError, RecursionError) as error:
+        raise WireError("a message is no JSON") from error
+    if not isinstance(message, dict):
+        raise WireError("a message is a JSON object")
+    return message
+
+
+def _exactly(line: socket.socket, length: int) -> bytes:
+    parts = []
+    while length:
+        part = line.recv(min(length, 65_536))
+        if not part:
+            raise WireError("the other side hung up")
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)

@@ -1,0 +1,5 @@
+"""``python -m thymus.mcp``."""
+
+from thymus.mcp.program import main
+
+main()

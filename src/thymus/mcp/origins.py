@@ -1,0 +1,298 @@
+"""Who a tool's result is from: the page or the sender that it names itself, piece by piece where it is a list.
+
+A tool of the open world (a browser, a mailbox) hands on what anybody wrote. What it hands on names its origin in fields
+(``url``, ``from``) or in lines that stand like a header (``From: …``, ``URL: …``); or the call did, which asked for a
+URL. None of it is proved, and a page can name whom it likes. So an origin is CLAIMED and is added to what carried it,
+and an outer one never gives way to one further inside: it can take authority from a statement and never lend it any.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from thymus.core.provenance import UNPRINTABLE, Source
+from thymus.errors import SourceError
+from thymus.sources.domains import is_public_host, normalise, organisational_domain, split_address
+
+NOBODY: Final = Source(channel="web")
+"""Somebody in the open world: the origin where a result names none. Anonymous, so nobody owns what it says."""
+MOST_ORIGINS: Final = 8
+"""Origins of one piece that are kept; where it names more, ``NOBODY`` stands for the rest."""
+MOST_PIECES: Final = 300
+"""Pieces that a result is taken apart into; the rest of it is one more, and nobody's."""
+DEEPEST: Final = 40
+"""Levels of nested fields that are looked into."""
+LONGEST_ORIGIN: Final = 1_000
+"""Characters of a field or line in which an origin is looked for."""
+
+_PAGES = "url uri link href permalink source sourceurl pageurl weburl htmlurl siteurl canonicalurl website site"
+_PAGE_FIELDS: Final = frozenset(_PAGES.split())
+_SENDERS = "from sender author fromemail fromaddress senderemail senderaddress authoremail sentby postedby"
+_SENDER_FIELDS: Final = frozenset(_SENDERS.split())
+_BLOCKS: Final = {"text": "text", "image": "data", "audio": "data", "resource": "resource", "resource_link": "uri"}
+"""Content blocks of the protocol, as results of lists repeat them, each with the field that tells it from a record."""
+_LINE: Final = re.compile(
+    r"[ \t>*#\-]{0,8}(?:\d{1,4}[.)][ \t]{0,4})?\**"
+    r"(from|sender|author|e-?mail|url|uri|link|source|page|website|permalink)\**[ \t]{0,4}:\**[ \t]{0,8}(\S.*)",
+    re.IGNORECASE,
+)
+_URL: Final = re.compile(r"https?://[^\s<>\"'`|\\^{}]+", re.IGNORECASE)
+_IN_ANGLES: Final = re.compile(r"<([^<>\s]{3,320})>")
+_RULE: Final = re.compile(r"[-=*_#~ \t]*")
+_PROSE_WORDS: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A part of a result that is of one origin.
+
+    :param text: what it says, as lines that read like text whatever it was in.
+    :param origins: pages and senders that it is from, the outermost first; empty where none is named.
+    """
+
+    text: str
+    origins: tuple[Source, ...] = ()
+
+
+def pieces(result: Mapping[str, Any], arguments: object = None, *, attribute: bool = True) -> list[Piece]:
+    """Take a ``CallToolResult`` apart, in its wire form (camelCase); neighbours of the same origins are one piece.
+
+    Text, embedded text resources and structured content are read; images, audio and links are not.
+
+    :param arguments: what the tool was called with; a URL in it is an origin of everything.
+    :param attribute: whether to look for origins at all: not where the tool itself is the author.
+    """
+    asked = _asked_for(arguments) if attribute else ()
+    found: list[tuple[tuple[Source, ...], list[str]]] = []
+    for value, origins in _contents(result):
+        for piece in _read(value, (*asked, *origins), attribute, 0):
+            if not piece.text.strip():
+                continue
+            whose = _few(piece.origins)
+            if len(found) == MOST_PIECES and found[-1][0] != whose:
+                found.append(((*asked, NOBODY), [piece.text]))
+            elif len(found) > MOST_PIECES or (found and found[-1][0] == whose):
+                found[-1][1].append(piece.text)
+            else:
+                found.append((whose, [piece.text]))
+    return [Piece(text="\n".join(texts), origins=_few(whose)) for whose, texts in found]
+
+
+def page(url: str) -> Source | None:
+    """The page that a URL leads to, as ``web:host``; where anybody may write at that host, with the path.
+
+    ``None`` for what is no http(s) URL. As for browsers, the host is what stands behind the last ``@``.
+    """
+    url = url.strip()[:LONGEST_ORIGIN]
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return None
+    if parts.scheme.lower() not in ("http", "https") or not host:
+        return None
+    name = normalise(host)
+    if name is None:  # an address in numbers, or no name: the port then tells one from another
+        name = f"{host}:{port}" if port else host
+    elif is_public_host(name):
+        name += parts.path.rstrip("/")[:200]
+    return _source("web", name)
+
+
+def sender(text: str, *, by_name: bool = False) -> Source | None:
+    """Who ``Asha Rao <asha@a.example>`` or ``asha@a.example`` is, as ``email:address``.
+
+    :param by_name: take what holds no address for a name: ``chat:asha rao``.
+    """
+    text = text.strip()[:LONGEST_ORIGIN]
+    for address in (*reversed(_IN_ANGLES.findall(text)), text.strip("<>\"'()[] ")):
+        if parts := split_address(address.removeprefix("mailto:")):
+            shown = text.partition("<")[0].strip(" \"'") if "<" in text else ""
+            return _source("email", "@".join(parts), shown)
+    if by_name and text and "\n" not in text and len(text) <= 100:
+        return _source("chat", text)
+    return None
+
+
+def _source(channel: str, identity: str, shown: str = "") -> Source | None:
+    try:
+        return Source(channel=channel, identity=UNPRINTABLE.sub("", identity).strip(), name=shown)
+    except SourceError:
+        return None
+
+
+def _few(origins: Sequence[Source]) -> tuple[Source, ...]:
+    once = tuple(dict.fromkeys(origins))
+    return once if len(once) <= MOST_ORIGINS else (*once[: MOST_ORIGINS - 1], NOBODY)
+
+
+def _asked_for(arguments: object) -> tuple[Source, ...]:
+    """Pages that a call asked for, by URLs anywhere in its arguments' own fields."""
+    values = list(arguments.values()) if isinstance(arguments, Mapping) else []
+    flat = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    return tuple(dict.fromkeys(found for one in flat if isinstance(one, str) and (found := page(one))))
+
+
+def _contents(result: Mapping[str, Any]) -> Iterator[tuple[Any, tuple[Source, ...]]]:
+    """What there is to read in a result, with the origin that its envelope names; nothing that is there twice."""
+    structured = result.get("structuredContent")
+    if isinstance(structured, Mapping) and structured.keys() == {"result"}:
+        structured = structured["result"]  # what servers make of a value that is no object
+    said = [structured, *(structured.values() if isinstance(structured, Mapping) else ())]
+    content = result.get("content")
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, Mapping):
+            text, origin = _of_block(block)
+            if text is not None and (value := _parsed(text)) not in said:
+                yield value, origin
+                said.append(value)
+    if structured is not None:
+        yield structured, ()
+
+
+def _of_block(block: Mapping[str, Any]) -> tuple[str | None, tuple[Source, ...]]:
+    """The text of a content block, and the page that its envelope says it is; ``None`` for images, audio and links."""
+    held = block.get("resource") if block.get("type") == "resource" else block
+    if not isinstance(held, Mapping) or block.get("type") not in ("text", "resource"):
+        return None, ()
+    text, uri = held.get("text"), held.get("uri")
+    origin = page(uri) if isinstance(uri, str) else None
+    return text if isinstance(text, str) else None, (origin,) if origin else ()
+
+
+def _parsed(text: str) -> Any:
+    """What a text says as JSON, where it is an object or a list; otherwise the text."""
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+    return text
+
+
+def _read(value: Any, origins: tuple[Source, ...], attribute: bool, depth: int) -> Iterator[Piece]:
+    if isinstance(value, str):
+        yield from _read_text(value, origins) if attribute else iter((Piece(text=value),))
+    elif isinstance(value, list) and all(map(_is_short, value)):
+        yield from _read_text("\n".join(map(_scalar, value)), origins)
+    elif isinstance(value, list):
+        for one in value if depth < DEEPEST else ():
+            yield from _read(one, origins, attribute, depth + 1)
+    elif isinstance(value, Mapping) and _BLOCKS.get(str(value.get("type")), "") in value:
+        text, origin = _of_block(value)
+        yield from _read(text, (*origins, *origin) if attribute else (), attribute, depth + 1)
+    elif isinstance(value, Mapping):
+        yield from _read_record(value, origins, attribute, depth)
+    elif value is not None:
+        yield Piece(text=_scalar(value), origins=origins)
+
+
+def _read_record(record: Mapping[str, Any], outer: tuple[Source, ...], attribute: bool, depth: int) -> Iterator[Piece]:
+    """An object: what it says in sentences a line each, its short fields together on one."""
+    origins = (*outer, *_named(record)) if attribute else ()
+    short: list[str] = []
+    inside: list[Any] = []
+    for key, value in record.items():
+        if _is_short(value):
+            short.append(f"{key}: {_scalar(value)}")
+        elif isinstance(value, list) and all(map(_is_short, value)):
+            short += [f"{key}: {', '.join(map(_scalar, value))}"] if value else []
+        elif value is not None and value != "":
+            inside.append(value)
+    if short:
+        yield Piece(text=", ".join(short), origins=origins)
+    for value in inside if depth < DEEPEST else ():
+        yield from _read(value, origins, attribute, depth + 1)
+
+
+def _is_short(value: object) -> bool:
+    """Whether it is a word or a number that says something only beside its field's name."""
+    if isinstance(value, str):
+        return bool(value.strip()) and len(value.split(None, _PROSE_WORDS)) <= _PROSE_WORDS
+    return isinstance(value, (int, float))
+
+
+def _scalar(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _named(record: Mapping[str, Any]) -> tuple[Source, ...]:
+    """The pages and senders that an object's own fields name."""
+    found: list[Source] = []
+    for key, value in record.items():
+        field = re.sub(r"[^a-z]", "", str(key)[:100].lower())
+        for one in value if isinstance(value, list) else (value,):
+            if field in _PAGE_FIELDS:
+                found += _page_of(one)
+            elif field in _SENDER_FIELDS:
+                found += _sender_of(one)
+    return tuple(dict.fromkeys(found))
+
+
+def _page_of(value: Any) -> list[Source]:
+    if isinstance(value, Mapping):
+        value = next((value[key] for key in ("url", "href", "link") if isinstance(value.get(key), str)), None)
+    if not isinstance(value, str):
+        return []
+    text = value.strip()[:LONGEST_ORIGIN]
+    if found := page(text) or sender(text):
+        return [found]
+    host = text.partition("/")[0]
+    bare = "." in host and organisational_domain(host) is not None
+    named = page(f"https://{text}") if bare else None
+    return [named] if named else []
+
+
+def _sender_of(value: Any) -> list[Source]:
+    if isinstance(value, Mapping):
+        known = [value[key] for key in ("email", "address", "emailAddress", "url", "login", "name") if value.get(key)]
+        value = known[0] if known else None
+        if isinstance(value, Mapping):
+            value = value.get("address")
+    if not isinstance(value, str):
+        return []
+    found = page(value) or sender(value, by_name=True)
+    return [found] if found else []
+
+
+def _read_text(text: str, outer: tuple[Source, ...]) -> Iterator[Piece]:
+    """Text, block by block: one in which lines name an origin begins a new item, others go on with the last."""
+    item: list[str] = []
+    origins = outer
+    for block in _blocks(text):
+        own = [found for line in block if (found := _by_line(line))]
+        if own:
+            yield Piece(text="\n".join(item).strip("\n"), origins=origins)
+            item, origins = [], (*outer, *own)
+        item += [*block, ""]
+    yield Piece(text="\n".join(item).strip("\n"), origins=origins)
+
+
+def _blocks(text: str) -> Iterator[list[str]]:
+    """Lines between empty ones and rules."""
+    block: list[str] = []
+    for line in text.splitlines():
+        if _RULE.fullmatch(line):
+            if block:
+                yield block
+            block = []
+        else:
+            block.append(line)
+    if block:
+        yield block
+
+
+def _by_line(line: str) -> Source | None:
+    found = _LINE.match(line[:LONGEST_ORIGIN])
+    if found is None:
+        return None
+    word, value = found[1].lower(), found[2]
+    if word in ("from", "sender", "author", "email", "e-mail"):
+        return sender(value)
+    url = _URL.search(value)
+    return page(url[0].rstrip(").,;]>")) if url else None

@@ -1,0 +1,224 @@
+"""Between a client and a wrapped server: every message passes as it was sent, and what tools answered is noted.
+
+A message is changed in three places only: our tools are added to the list of tools, servers without tools are said to
+have some, and a call of one of ours never reaches the wrapped server. So whatever the protocol has and will have
+(asking the user, sampling, progress, cancellation, subscriptions, tasks, either era) works as without us.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from thymus.mcp.beside import Beside, key_of, pack
+from thymus.mcp.watching import Request, Seen, Watch
+
+if TYPE_CHECKING:
+    from thymus.mcp.pipes import Peer
+
+FLUSH_S: Final = 2.0
+"""Seconds in which a server may still answer after its client is gone."""
+_METHOD_NOT_FOUND: Final = -32601
+_INVALID_PARAMS: Final = -32602
+_INTERNAL_ERROR: Final = -32603
+
+_log = logging.getLogger("thymus.mcp.proxy")
+
+
+class Relay:
+    """One client, one wrapped server, and our own tools beside it.
+
+    :param note: called with what passed, after it has; it must not block.
+    :param settled: awaited before a call of ours: what passed before it has then entered the conversation.
+    """
+
+    def __init__(
+        self,
+        client: Peer,
+        wrapped: Peer,
+        beside: Beside | None,
+        *,
+        note: Callable[[Seen], None],
+        settled: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._client, self._wrapped, self._beside = client, wrapped, beside
+        self._note, self._settled = note, settled
+        self._watch = Watch()
+        self._has_tools = True
+        self._ours: dict[str, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Relay until either side is gone."""
+        upstream = asyncio.ensure_future(self._from_client())
+        downstream = asyncio.ensure_future(self._from_wrapped())
+        ours = asyncio.ensure_future(self._from_beside())
+        try:
+            await asyncio.wait({upstream, downstream}, return_when=asyncio.FIRST_COMPLETED)
+            if upstream.done():
+                self._wrapped.hang_up()
+                await asyncio.wait({downstream}, timeout=FLUSH_S)
+            for done in (upstream, downstream):
+                if done.done():
+                    done.result()
+        finally:
+            tasks = (upstream, downstream, ours, *self._ours.values())
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    # From the client
+
+    async def _from_client(self) -> None:
+        while (line := await self._client.receive()) is not None:
+            message = _read(line)
+            if not isinstance(message, dict):
+                for one in message if isinstance(message, list) else ():
+                    self._watch.await_answer(one)
+                await self._wrapped.send(line)
+            elif "method" in message and "id" in message:
+                await self._on_request(message, line)
+            elif "method" in message:
+                await self._on_notification(message, line)
+            elif self._beside is None or not await self._beside.reply(message):
+                await self._wrapped.send(line)
+
+    async def _on_request(self, request: dict[str, Any], line: bytes) -> None:
+        if self._beside is None:
+            work = None
+        elif self._beside.answers(request):
+            work = self._call_ours(self._beside, request)
+        else:
+            work = self._list_ours(self._beside, request) if self._lists_only_ours(request) else None
+        if work is None or self._beside is None:
+            self._watch.await_answer(request)
+            await self._wrapped.send(line)
+            return
+        key = key_of(request["id"])
+        self._beside.take(request["id"])
+        self._ours[key] = asyncio.ensure_future(work)  # messages go on passing meanwhile
+        self._ours[key].add_done_callback(lambda _: self._ours.pop(key, None))
+
+    def _lists_only_ours(self, request: Mapping[str, Any]) -> bool:
+        return request["method"] == "tools/list" and not self._has_tools
+
+    async def _call_ours(self, beside: Beside, request: dict[str, Any]) -> None:
+        await self._settled()
+        try:
+            await beside.call(request)
+        except ValueError:
+            await self._refuse(beside, request["id"], _INVALID_PARAMS, "this is not a call as the protocol has them")
+
+    async def _list_ours(self, beside: Beside, request: dict[str, Any]) -> None:
+        ours = await beside.tools(request.get("params"))
+        beside.drop(request["id"])
+        await self._client.send(pack({"jsonrpc": "2.0", "id": request["id"], "result": ours or {"tools": []}}))
+
+    async def _refuse(self, beside: Beside, request_id: object, code: int, why: str) -> None:
+        beside.drop(request_id)
+        await self._client.send(pack({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": why}}))
+
+    async def _on_notification(self, notification: dict[str, Any], line: bytes) -> None:
+        method, params = notification["method"], notification.get("params")
+        if method == "notifications/cancelled" and isinstance(params, dict):
+            cancelled = params.get("requestId")
+            key = key_of(cancelled)
+            if self._beside is not None and self._beside.has_call(cancelled):
+                if key in self._ours:
+                    self._ours[key].cancel()
+                self._beside.drop(cancelled)
+                await self._beside.notify(line)
+                return
+            self._watch.take(cancelled)
+        elif method == "notifications/initialized" and self._beside is not None:
+            await self._beside.notify(line)
+        await self._wrapped.send(line)
+
+    # To the client
+
+    async def _from_beside(self) -> None:
+        """Our tools must not be able to break the wrapped ones: where they end, the rest goes on."""
+        if (beside := self._beside) is None:
+            return
+        try:
+            while (line := await beside.receive()) is not None:
+                await self._client.send(line)
+        except Exception:  # noqa: BLE001
+            _log.warning("our own tools failed: they are left out from now on", exc_info=True)
+        self._beside = None
+        for request_id in beside.unanswered:
+            await self._refuse(beside, request_id, _INTERNAL_ERROR, "the memory beside this server has ended")
+
+    async def _from_wrapped(self) -> None:
+        while (line := await self._wrapped.receive()) is not None:
+            message = _read(line)
+            seen: list[Seen] = []
+            if isinstance(message, dict) and "method" not in message and "id" in message:
+                if self._beside is not None and self._beside.has_call(message["id"]):
+                    _log.warning("the wrapped server answered a call that it was not asked: its answer was dropped")
+                    continue
+                request = self._watch.take(message["id"])
+                if request is not None:
+                    line = await self._changed(request, message) or line
+                    seen = self._watch.seen(request, message)
+            elif isinstance(message, list):
+                for one in message:
+                    if isinstance(one, dict) and (request := self._watch.take(one.get("id"))):
+                        seen += self._watch.seen(request, one)
+            await self._client.send(line)
+            for one in seen:
+                self._note(one)
+
+    async def _changed(self, request: Request, response: dict[str, Any]) -> bytes | None:
+        """The line in the place of the one that came, where it must be another one."""
+        result = response.get("result")
+        if self._beside is None:
+            return None
+        if request.method in ("initialize", "server/discover") and isinstance(result, dict):
+            return await self._with_tools(self._beside, request, response, result)
+        if request.method == "tools/list":
+            return await self._with_ours(self._beside, request, response, result)
+        return None
+
+    async def _with_tools(
+        self, beside: Beside, request: Request, response: dict[str, Any], result: dict[str, Any]
+    ) -> bytes | None:
+        if request.method == "initialize":
+            asked = {**request.params, "protocolVersion": result.get("protocolVersion")}
+            if await beside.ask("initialize", asked) is None:
+                self._beside = None
+                return None
+        has = result.get("capabilities")
+        self._has_tools = not isinstance(has, dict) or "tools" in has
+        if self._has_tools:
+            return None
+        return pack({**response, "result": {**result, "capabilities": {**(has or {}), "tools": {}}}})
+
+    async def _with_ours(
+        self, beside: Beside, request: Request, response: dict[str, Any], result: object
+    ) -> bytes | None:
+        if request.params.get("cursor"):
+            return None
+        error = response.get("error")
+        if isinstance(error, dict) and error.get("code") == _METHOD_NOT_FOUND:
+            ours = await beside.tools(dict(request.params))
+            return None if ours is None else pack({"jsonrpc": "2.0", "id": response["id"], "result": ours})
+        if not isinstance(result, dict) or not isinstance(result.get("tools"), list):
+            return None
+        ours = await beside.tools(dict(request.params))
+        if ours is None:
+            return None
+        theirs = [tool for tool in result["tools"] if not (isinstance(tool, dict) and tool.get("name") in beside.names)]
+        if len(theirs) < len(result["tools"]):
+            _log.warning("the wrapped server has tools named as ours are: they are left out")
+        return pack({**response, "result": {**result, "tools": [*theirs, *ours["tools"]]}})
+
+
+def _read(line: bytes) -> Any:
+    """What a line says; ``None`` where it cannot be read, which is then for others to say."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
