@@ -174,13 +174,15 @@ def test_a_session_does_not_start_with_others_preferences_whatever_the_gate(warm
     assert "spaces over tabs" not in ran.context
 
 
-def test_an_answer_does_not_wait_for_a_paste_to_be_learned(warm: Host) -> None:
+def test_an_answer_does_not_wait_for_what_is_long_to_be_learned(warm: Host) -> None:
     who = {"THYMUS_USER": "early"}
     warm.prompt("My standup is at 9:15 in Room 2A.", **who)
     words = "The gate of hall {0} opens at {0} minutes past nine on the first day of the fair. "
-    ran = warm.prompt("When is my standup? " + "".join(words.format(number) for number in range(70)), "p", **who)
+    ran = warm.prompt("When is my standup? " + "".join(words.format(number) for number in range(150)), "p", **who)
     assert "9:15" in ran.context
     assert warm.waiting() == 1
+    assert "9:15" in warm.prompt("When is my standup?", "q", **who).context
+    assert warm.waiting() == 1, "the paste is still being learned"
     warm.settle(20)
 
 
@@ -418,7 +420,9 @@ def test_latency(warm: Host, host: Host) -> None:
 
     who = {"THYMUS_USER": "latency"}
     print()
+    warm.settle(20)
     cold = [host.start()]
+    host.stop()
     shown("first event, cold", cold)
     shown("prompt that states", [warm.prompt(f"My room number is {n + 400}.", **who) for n in range(8)])
     shown("prompt that asks", [warm.prompt(f"What is room {n + 400} for?", **who) for n in range(8)])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thymus.core.provenance import Source
-from thymus.hooks.payloads import Heard, heard, origin_of, scheduled, source_of
+from thymus.hooks.payloads import PART, Heard, heard, in_parts, origin_of, scheduled, source_of
 
 
 def after(tool: str, response: Any, given: Any = None) -> Heard | None:
@@ -148,3 +148,16 @@ def test_an_origin_is_a_source_or_nothing(url: str) -> None:
     for found in (origin_of(url), origin_of(f"https://{url}/")):
         if found:
             Source.parse(found)
+
+
+@given(st.text(alphabet="ab .\n", max_size=60), st.integers(1, 400))
+def test_parts_are_short_and_lose_nothing(piece: str, times: int) -> None:
+    text = piece * times
+    parts = list(in_parts(text))
+    assert "".join(parts) == text
+    assert all(0 < len(part) <= PART for part in parts)
+
+
+def test_parts_end_where_a_sentence_does() -> None:
+    text = "It is late. " * 1_000
+    assert all(part.strip().endswith(("late.", "late")) for part in in_parts(text))

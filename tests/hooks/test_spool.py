@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +84,10 @@ def test_an_event_that_is_learned_while_another_is_put(monkeypatch: pytest.Monke
     name, listed = spool.put(b"x"), os.scandir
 
     def scandir(where: str) -> Any:
-        found = listed(where)
+        with listed(where) as found:
+            entries = list(found)
         spool.done(name)
-        return found
+        return nullcontext(entries)
 
     monkeypatch.setattr(os, "scandir", scandir)
     assert spool.take(spool.put(b"y")) == b"y"

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -129,10 +130,16 @@ def test_a_user_named_by_the_request_is_not_believed(base: str, asha: str, ravis
 # The program
 
 
-def program(*args: str, **more: str) -> subprocess.Popen[str]:
+@contextmanager
+def program(*args: str, **more: str) -> Iterator[subprocess.Popen[str]]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("THYMUS_")} | more
     command = [sys.executable, "-m", "thymus.mcp", "--http", *args]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
 
 
 def test_the_program_refuses_strangers_and_says_what_would_do(tmp_path: Path) -> None:

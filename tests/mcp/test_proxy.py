@@ -40,6 +40,7 @@ from mcp import StdioServerParameters
 from thymus.errors import ConfigError
 from thymus.mcp.beside import Beside
 from thymus.mcp.conversation import Conversation
+from thymus.mcp.joined import Joined
 from thymus.mcp.learning import Learner, Line, tool_source
 from thymus.mcp.proxy import from_command, name_of, read_config, run
 from thymus.mcp.relay import Relay
@@ -297,6 +298,7 @@ def test_our_failure_is_none_of_theirs() -> None:
         ({"result": {"content": []}}, (True, True)),
         ({"result": {"content": [], "isError": True}}, (True, False)),
         ({"result": {"resultType": "input_required", "inputRequests": {}}}, None),
+        ({"result": {"resultType": "input_required", "content": []}}, None),
         ({"result": {"task": {"taskId": "t"}}}, None),
         ({"error": {"code": 1, "message": "The code is 12."}}, (True, False)),
     ],
@@ -324,6 +326,28 @@ def test_what_a_task_comes_to_is_its_tools() -> None:
         await table.client.hears()
 
     assert [(one.tool, one.open_world) for one in at_table(work).seen] == [("x", False)]
+
+
+@pytest.mark.parametrize(
+    ("says", "open_world"),
+    [
+        ({}, True),
+        ({"annotations": None}, True),
+        ({"annotations": {"readOnlyHint": True}}, True),
+        ({"annotations": {"openWorldHint": True}}, True),
+        ({"annotations": {"openWorldHint": "false"}}, True),
+        ({"annotations": {"openWorldHint": False}}, False),
+    ],
+)
+def test_a_tool_is_of_the_open_world_unless_it_says_that_it_is_not(says: Any, open_world: bool) -> None:
+    async def work(table: Table) -> None:
+        await table.list_tools({"name": "x", **says})
+        table.client.says(request(1, "tools/call", name="x"))
+        await table.wrapped.hears()
+        table.wrapped.says(answer(1, content=[]))
+        await table.client.hears()
+
+    assert [open_world] == [one.open_world for one in at_table(work).seen]
 
 
 # Learning
@@ -436,6 +460,13 @@ def test_a_client_that_goes_takes_the_server_with_it_and_what_passed_is_learned(
     assert by_source(db) == {"mcp:slow/say": [("The lunch is at one.", ["web"])]}
 
 
+def test_a_server_may_finish_when_its_client_goes(tmp_path: Path) -> None:
+    server = f"import sys; sys.stdin.read(); print('bye', flush=True); open({str(tmp_path / 'mark')!r}, 'w').close()"
+    words = proxied(tmp_path / "m.db", sys.executable, "-c", server)
+    ended = subprocess.run([words.command, *words.args], input=b"", capture_output=True, timeout=30)
+    assert (ended.stdout, (tmp_path / "mark").exists()) == (b"bye\n", True)
+
+
 def test_what_cannot_be_started_says_so(tmp_path: Path) -> None:
     with open_guard(":memory:") as guard, pytest.raises(ConfigError, match="cannot be started"):
         run(guard, ["no-such-program-anywhere"])
@@ -461,6 +492,29 @@ def test_a_server_is_called_what_its_package_is(command: str, name: str) -> None
 
 
 # Several servers
+
+
+def test_of_several_servers_none_can_answer_for_another() -> None:
+    async def work() -> None:
+        honest, other = Wire(), Wire()
+        joined = Joined({"bank": honest, "games": other})
+        await joined.send(json.dumps(request(1, "tools/call", name="bank_balance")).encode())
+        assert (await honest.hears())["params"]["name"] == "balance"
+        other.says(answer(1, content="a lie"))
+        other.says({"jsonrpc": "2.0", "method": "notifications/mark"})
+        assert b"mark" in (await joined.receive() or b"")
+        honest.says(answer(1, content="the truth"))
+        assert b"the truth" in (await joined.receive() or b"")
+        other.says(request(5, "elicitation/create", message="Nice weather?"))
+        asked = json.loads(await joined.receive() or b"")["id"]
+        await joined.send(json.dumps(answer(asked, action="accept")).encode())
+        assert (await other.hears())["id"] == 5
+        assert honest.got.empty()
+        for one in (honest, other):
+            one.hang_up()
+        assert await joined.receive() is None
+
+    asyncio.run(work())
 
 
 @pytest.mark.parametrize("era", ERAS)

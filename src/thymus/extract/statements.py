@@ -57,13 +57,15 @@ def candidates(text: str, most: int, *, own: bool) -> list[tuple[int, int, str]]
     every = _asserted(islice(_sentences(text, begin), _MOST_SENTENCES))
     starts = [start for start, _, _ in found]
     for one in every:
+        if len(found) >= most:
+            break
         at = bisect_right(starts, one.start)
         apart = (not at or found[at - 1][1] <= one.start) and (at == len(found) or one.end <= found[at][0])
         asks = one.words.endswith(("?", "？", "؟"))
         if one.chatter and apart and not asks and one.start < one.end:
             found.insert(at, (one.start, one.end, ""))
             starts.insert(at, one.start)
-    return found[:most]
+    return found
 
 
 def statements(text: str, most: int, *, own: bool) -> list[tuple[int, int, str]]:

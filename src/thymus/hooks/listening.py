@@ -56,9 +56,13 @@ class _Open:
 
 
 class Listener:
-    """The open memories, the sessions, and what is done with an event. Used by one thread."""
+    """The open memories, the sessions, and what is done with an event. Used by one thread.
 
-    def __init__(self) -> None:
+    :param pause: called while something long is learned; what is urgent can be done in it.
+    """
+
+    def __init__(self, pause: Callable[[], None] = lambda: None) -> None:
+        self._pause = pause
         self._open: dict[tuple[str, str, str | None], _Open] = {}
         self._sessions = Sessions()
         self._told: dict[str, None] = {}
@@ -95,7 +99,7 @@ class Listener:
             if event.get("hook_event_name") == "UserPromptSubmit":
                 self._prompt(item, event, guard, session, say, name, when)
             else:
-                _result(event, session, name, when)
+                self._result(event, session, name, when)
         except (InputError, SourceError):
             raise
         except (ThymusError, OSError) as error:
@@ -198,9 +202,27 @@ class Listener:
         if own and not at_once:
             session.turn.remember(words.own, message_id=id_, **known)
         if words.pasted.strip():
-            pasted = words.pasted[: payloads.LONGEST_LEARNED]
-            session.turn.remember(pasted, derived_from=("paste",), message_id=f"{id_}/pasted", **known)
             session.entered += 1
+            pasted = words.pasted[: payloads.LONGEST_LEARNED]
+            self._learn(session, pasted, derived_from=("paste",), message_id=f"{id_}/pasted", **known)
+
+    def _result(self, event: Mapping[str, Any], session: Session, name: str, when: datetime) -> None:
+        told = payloads.heard(event)
+        if told is None:
+            return
+        session.entered += 1
+        text = told.text[: payloads.LONGEST_READ]
+        id_ = _message_id(event, text_of(event, "tool_use_id") or name)
+        learnt, seen = text[: told.learn], text[told.learn :]
+        self._learn(session, learnt, source=told.source, derived_from=told.origins, message_id=id_, observed_at=when)
+        if seen:
+            session.turn.read(seen, source=told.origins[0] if told.origins else told.source)
+
+    def _learn(self, session: Session, text: str, *, message_id: str, **known: Any) -> None:
+        for number, part in enumerate(payloads.in_parts(text)):
+            if number:
+                self._pause()
+            session.turn.remember(part, message_id=f"{message_id}#{number}" if number else message_id, **known)
 
 
 def _typed(item: Mapping[str, Any]) -> bool:
@@ -211,28 +233,6 @@ def _typed(item: Mapping[str, Any]) -> bool:
 
 def _message_id(event: Mapping[str, Any], own: str) -> str:
     return f"claude-code/{text_of(event, 'session_id')}/{own}"[:500]
-
-
-def _result(event: Mapping[str, Any], session: Session, name: str, when: datetime) -> None:
-    told = payloads.heard(event)
-    if told is None:
-        return
-    session.entered += 1
-    text = told.text[: payloads.LONGEST_READ]
-    try:
-        Source.parse(told.source)
-    except SourceError:
-        return  # no name that a person could read
-    if learnt := text[: told.learn]:
-        session.turn.remember(
-            learnt,
-            source=told.source,
-            derived_from=told.origins,
-            message_id=_message_id(event, text_of(event, "tool_use_id") or name),
-            observed_at=when,
-        )
-    if rest := text[told.learn :]:
-        session.turn.read(rest, source=told.origins[0] if told.origins else told.source)
 
 
 def _recalled(session: Session, question: str, written: Collection[str]) -> Answer:

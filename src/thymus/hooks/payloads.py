@@ -27,6 +27,9 @@ _OWN_SERVERS: Final = frozenset({"thymus", "thymus-memory", "thymus_memory"})
 _DEEPEST: Final = 20
 _LONGEST_HOST: Final = 253
 
+PART: Final = 2_000
+"""Characters that are learned from at once: about a fifth of a second, in which a prompt waits."""
+
 SCHEDULERS: Final = frozenset({"CronCreate", "ScheduleWakeup"})
 
 
@@ -190,3 +193,15 @@ def scheduled(event: Mapping[str, Any]) -> tuple[str, ...]:
         return tuple(filter(None, (text_of(event.get("tool_input"), "prompt"),)))
     crons = event.get("session_crons")
     return tuple(filter(None, (text_of(cron, "prompt") for cron in (crons if isinstance(crons, list) else ()))))
+
+
+def in_parts(text: str) -> Iterator[str]:
+    """A long text in parts of at most ``PART`` characters, parted where a paragraph, a line or a word ends."""
+    at = 0
+    while at < len(text):
+        until = at + PART
+        if until < len(text):
+            ends = (text.rfind(mark, at + 1, until) for mark in ("\n\n", "\n", ". ", " "))
+            until = next((end + 1 for end in ends if end > at), until)
+        yield text[at:until]
+        at = until

@@ -152,7 +152,7 @@ class Resident:
         from thymus.hooks.listening import Listener  # takes half a second, in which clients can already wait in line
 
         try:
-            listener = Listener()
+            listener = Listener(lambda: self._heed_asks(listener))
         except OSError as error:
             log(f"no state folder: {error!r}")
             self._end()
@@ -195,6 +195,11 @@ class Resident:
             for name in spool.waiting():
                 if spool.urgent(name):
                     self._learn(listener, name, _Ask({}))
+
+    def _heed_asks(self, listener: Listener) -> None:
+        """Between the parts of something long: who waits is answered."""
+        while self._asks:
+            self._heed(listener, self._asks.popleft())
 
     def _heed(self, listener: Listener, ask: _Ask) -> None:
         item = ask.request.get("item")

@@ -98,7 +98,7 @@ def check_peer(line: socket.socket) -> None:
     if not unix() or not hasattr(socket, "SO_PEERCRED"):  # macOS, Windows: the private folder alone
         return
     found = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    if struct.unpack("3i", found)[1] == account():
+    if struct.unpack("3i", found)[1] != account():
         raise WireError("the process at the socket is somebody else's")
 
 
