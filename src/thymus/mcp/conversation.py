@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from thymus.core.disclose import Memory, Recall
     from thymus.guard import MemoryGuard
+    from thymus.llm import LimitedModel
     from thymus.mcp.callers import Caller
     from thymus.records import Explanation, Written
 
@@ -175,6 +176,11 @@ class Conversations:
         self._lock = threading.Lock()
         self._going_on: OrderedDict[tuple[str, str], tuple[Conversation, float]] = OrderedDict()
         self._forgot_at: float | None = None
+
+    @property
+    def llm(self) -> LimitedModel | None:
+        """The language model that their guard asks."""
+        return self._guard.llm
 
     def of(self, caller: Caller) -> Conversation:
         """The conversation of this caller, which begins with their first call.

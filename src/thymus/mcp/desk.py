@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final, ParamSpec, TypeVar
@@ -23,8 +24,10 @@ from thymus.mcp.conversation import Conversation, Conversations
 P = ParamSpec("P")
 R = TypeVar("R")
 
-AT_ONCE: Final = 32
-"""Threads that calls of one server block at the same time; its reading and writing has its own, and is not kept up."""
+WAITING: Final = 32
+"""Calls that one server serves at the same time where a language model is asked, for which they mostly wait."""
+COMPUTING: Final = 2 * (os.cpu_count() or 2)
+"""The same with the bundled judge: more would be slower, and each thread that runs a network keeps its own memory."""
 _SERVED: Final = frozenset({"tools/call", "resources/read", "prompts/get"})
 
 
@@ -34,7 +37,7 @@ class Desk:
     def __init__(self, conversations: Conversations, whose: Whose) -> None:
         self.conversations = conversations
         self._whose = whose
-        self.limiter = anyio.CapacityLimiter(AT_ONCE)
+        self.limiter = anyio.CapacityLimiter(min(COMPUTING, WAITING) if conversations.llm is None else WAITING)
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Serve the call within the conversation that it belongs to."""
