@@ -10,12 +10,12 @@ The whole public API is listed here; what is heavy is imported when it is first 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from thymus._version import __version__
 
+TYPE_CHECKING = False  # as in typing, whose import would take longer than all of ours: `thymus hook` runs at each event
 if TYPE_CHECKING:
+    from typing import Any
+
     from thymus.aio import AsyncMemoryGuard
     from thymus.core.action_rules import ActionPolicy
     from thymus.core.actions import Answer, Finding, Sensitivity, Verdict
@@ -96,6 +96,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
     try:
         home = _HOME[name]
     except KeyError:

@@ -182,11 +182,13 @@ def web_host(identity: str) -> str | None:
 
 
 def is_open_world(source: Source) -> bool:
-    """Whether it is a tool that hands on what anybody wrote (``tool:browser``, ``tool:mcp__brave__web_search``)."""
+    """Whether it is a tool that hands on what anybody wrote (``tool:browser``, ``tool:mcp__brave__web_search``,
+    ``tool:mcp/brave/web_search``)."""
     if source.channel != _TOOL:
         return False
-    name = re.sub(r"[\s.:/-]+", "_", source.identity.lower())
-    return not OPEN_WORLD_TOOLS.isdisjoint({name, *name.split("__"), name.removesuffix("_tool")})
+    names = [re.sub(r"[\s.:-]+", "_", name) for name in source.identity.lower().split("/")]
+    parts = {part for name in names for part in (*name.split("__"), name.removesuffix("_tool"))}
+    return not OPEN_WORLD_TOOLS.isdisjoint(parts | {"_".join(names)})
 
 
 @lru_cache(maxsize=16_384)
