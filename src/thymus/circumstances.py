@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from thymus.core.beliefs import Act
 from thymus.core.policy import Circumstances
-from thymus.core.provenance import TOOL
+from thymus.core.provenance import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,7 +61,7 @@ def _answerable(claim: Claim) -> tuple[Source, ...]:
     """
     from thymus.sources.domains import owner
 
-    carried = claim.lineage and claim.source.channel == TOOL and not owner(claim.source)
+    carried = claim.lineage and claim.source.channel in TOOLS and not owner(claim.source)
     return claim.lineage if carried else claim.speakers
 
 

@@ -82,7 +82,7 @@ def test_the_prompt_is_the_users_and_the_result_the_tools(warm: Host) -> None:
     warm.settle()
     assert said(warm.memories("asha")) == {
         "My standup is at 9:15 in Room 2A.": ("user", "attested", []),
-        "Your standup moved to 7:45.": ("tool:mcp/calendar/next", "claimed", []),
+        "Your standup moved to 7:45.": ("mcp:calendar/next", "claimed", []),
         "The shop opens at nine on Sundays.": ("tool:claude-code/webfetch", "claimed", ["web:shop.example"]),
     }
 
@@ -90,7 +90,7 @@ def test_the_prompt_is_the_users_and_the_result_the_tools(warm: Host) -> None:
     assert "9:15" in asked.context
     assert "7:45" not in asked.context
     assert "7:45" in asked.notice
-    assert "tool:mcp/calendar/next" in asked.notice
+    assert "mcp:calendar/next" in asked.notice
 
 
 def test_recorded_events_come_to_what_they_are(warm: Host) -> None:
@@ -102,7 +102,7 @@ def test_recorded_events_come_to_what_they_are(warm: Host) -> None:
     found = said(warm.memories("recorded"))
     assert found["My standup is at 9:15."] == ("user", "attested", [])
     assert SCHEDULED not in found, "the assistant scheduled this prompt: nobody typed it"
-    assert {"user", "tool:claude-code/read", "tool:claude-code/bash", "tool:mcp/calendar/next_meeting"} >= {
+    assert {"user", "tool:claude-code/read", "tool:claude-code/bash", "mcp:calendar/next_meeting"} >= {
         source for source, _, _ in found.values()
     }
 
@@ -168,7 +168,7 @@ def test_a_session_does_not_start_with_others_preferences_whatever_the_gate(warm
     warm.prompt("I prefer tabs over spaces.", **who)
     warm.result("mcp__mail__read", "I prefer spaces over tabs.", **who)
     warm.settle()
-    assert any(one["source"] == "tool:mcp/mail/read" for one in warm.memories("allowed"))
+    assert any(one["source"] == "mcp:mail/read" for one in warm.memories("allowed"))
     ran = warm.run({"hook_event_name": "SessionStart", "session_id": "n", "source": "startup"}, env=who)
     assert "tabs over spaces" in ran.context
     assert "spaces over tabs" not in ran.context

@@ -29,8 +29,8 @@ def test_every_recorded_event_is_understood() -> None:
         ("PostToolUse", "Read"): ("tool:claude-code/Read", ("file:/home/asha/notes/notes.md",), True),
         ("PostToolUse", "Bash"): ("tool:claude-code/Bash", (), True),
         ("PostToolUse", "Grep"): ("tool:claude-code/Grep", (), False),
-        ("PostToolUse", "mcp__calendar__next_meeting"): ("tool:mcp/calendar/next_meeting", (), True),
-        ("PostToolUseFailure", "mcp__calendar__fails"): ("tool:mcp/calendar/fails", (), False),
+        ("PostToolUse", "mcp__calendar__next_meeting"): ("mcp:calendar/next_meeting", (), True),
+        ("PostToolUseFailure", "mcp__calendar__fails"): ("mcp:calendar/fails", (), False),
         ("PostToolUseFailure", "Bash"): ("tool:claude-code/Bash", (), False),
         ("PostToolUseFailure", "WebFetch"): ("tool:claude-code/WebFetch", (), False),
     }
@@ -104,9 +104,9 @@ def test_mcp_content_is_its_texts_without_its_data() -> None:
 @pytest.mark.parametrize(
     ("tool", "name"),
     [
-        ("mcp__my_server__get__it", "tool:mcp/my_server/get__it"),
-        ("mcp__x", "tool:mcp/x/unnamed"),
-        ("mcp__a\n\u202eb__c d", "tool:mcp/ab/cd"),
+        ("mcp__my_server__get__it", "mcp:my_server/get__it"),
+        ("mcp__x", "mcp:x/unnamed"),
+        ("mcp__a\n\u202eb__c d", "mcp:ab/cd"),
         ("", "tool:claude-code/unnamed"),
     ],
 )

@@ -393,6 +393,7 @@ def test_where_the_second_file_fails_the_first_is_put_back(here: Surroundings, m
         carry_out(plan, now=NOW)
     assert config("claude-code", here).read_text() == '{"x": 1}'
     assert settings(here).read_text() == "{}"
+    assert list(here.home.rglob("*.bak")) == []
 
 
 # Options that no configuration may hold

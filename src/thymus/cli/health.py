@@ -11,13 +11,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from thymus.cli.costs import count
 from thymus.cli.frame import PROBLEMS, Session, examples, in_commands, is_file, session
 from thymus.errors import ThymusError
+
+if TYPE_CHECKING:
+    from thymus.config import Settings
 
 OLDEST_SQLITE: Final = (3, 37, 0)
 LITTLE_SPACE: Final = 200_000_000
@@ -94,6 +97,7 @@ def examine(chosen: Session) -> Iterator[Finding]:
         ("gate", lambda: _gate(settings.gate)),
         ("judge", lambda: _judge(settings.llm)),
         ("memory", lambda: _memory(chosen, settings.db)),
+        ("clients", lambda: _clients(settings)),
     )
     for name, check in checks:
         try:
@@ -253,3 +257,9 @@ def _bytes(size: float) -> str:
             return f"{size:.0f} {unit}"
         size /= 1000
     return f"{size:.1f} TB"
+
+
+def _clients(settings: Settings) -> Iterator[Finding]:
+    from thymus.cli.client_health import findings
+
+    yield from findings(settings)

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from thymus.cli import accounts, actions, bulk, decisions, health, installing, judging, memories, story, tokens
+from thymus.cli import (
+    accounts,
+    actions,
+    bulk,
+    decisions,
+    health,
+    hooking,
+    installing,
+    judging,
+    memories,
+    story,
+    tokens,
+)
 from thymus.cli.frame import app
 
 __all__ = ["app"]
 
-for group in (story, memories, decisions, actions, accounts, health, judging, bulk, tokens, installing):
+for group in (story, memories, decisions, actions, accounts, health, judging, bulk, installing, hooking, tokens):
     group.register(app)

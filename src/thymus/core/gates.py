@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from thymus.core.beliefs import HELD_BACK, Status
 from thymus.core.decide import Decision, Match
 from thymus.core.policy import Effect, Policy, Predicate, Rule, Showing
-from thymus.core.provenance import ASSISTANT, TOOL
+from thymus.core.provenance import ASSISTANT, TOOLS
 from thymus.core.relations import Label
 from thymus.errors import PolicyError
 
@@ -173,7 +173,7 @@ relayed = Predicate(
     "relayed",
     "a tool or a model passes it on",
     "nobody passes it on",
-    lambda case: any(source.channel in (TOOL, ASSISTANT) for source in case.claim.speakers),
+    lambda case: any(source.channel in TOOLS | {ASSISTANT} for source in case.claim.speakers),
 )
 repeats_held = Predicate(
     "repeats_held",

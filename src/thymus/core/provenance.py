@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
 TOOL: Final = "tool"
+MCP: Final = "mcp"
+"""A tool of an MCP server, as ``mcp:server/tool``, by the name that was read off the wire."""
+TOOLS: Final = frozenset({TOOL, MCP})
 
 _CHANNEL = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 # Controls, bidi marks, zero-width and filler characters, line separators, variation selectors and tags (which smuggle

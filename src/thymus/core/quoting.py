@@ -92,6 +92,7 @@ _CARRIER: Final = {
     "chat": ("a chat message", "from"),
     "web": ("a web page", "at"),
     "tool": ("a result", "of"),
+    "mcp": ("a result", "of"),
     "doc": ("a document,", ""),
     "user": ("another person,", ""),
     "assistant": ("an assistant,", ""),

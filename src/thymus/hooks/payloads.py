@@ -37,7 +37,7 @@ SCHEDULERS: Final = frozenset({"CronCreate", "ScheduleWakeup"})
 class Heard:
     """What a tool brought.
 
-    :param source: ``tool:claude-code/<tool>`` or ``tool:mcp/<server>/<tool>``.
+    :param source: ``tool:claude-code/<tool>`` or ``mcp:<server>/<tool>``.
     :param origins: whose words they were before: a page, a file.
     :param learn: how many characters of it are learned from; all of it was seen by the assistant.
     """
@@ -72,7 +72,7 @@ def source_of(tool: str) -> str:
     """The name of a tool as a source. Two underscores part server and tool; a name may hold single ones."""
     if tool.startswith("mcp__"):
         server, _, name = tool.removeprefix("mcp__").partition("__")
-        return f"tool:mcp/{_named(server)}/{_named(name)}"
+        return f"mcp:{_named(server)}/{_named(name)}"
     return f"tool:claude-code/{_named(tool)}"
 
 
@@ -98,7 +98,7 @@ def _built_in(tool: str, given: object, answer: object) -> Heard:
         out = "\n".join(filter(None, (text_of(answer, "stdout"), text_of(answer, "stderr"))))
         return Heard(text=out, source=source, learn=LONGEST_SHELL if len(out) <= LONGEST_SHELL else 0)
     if tool == "ReadMcpResourceTool":
-        origin = f"tool:mcp/{_named(text_of(given, 'server'))}"
+        origin = f"mcp:{_named(text_of(given, 'server'))}"
         return Heard(text=_words(answer), source=source, origins=(origin,), learn=LONGEST_LEARNED)
     if tool in ("Grep", "NotebookRead", "BashOutput", "TaskOutput"):
         return Heard(text=_words(answer), source=source)

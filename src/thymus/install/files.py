@@ -77,10 +77,10 @@ def read(path: Path) -> File:
         raise InstallError(f"{path} cannot be read: {_why(error)}. Give yourself the right to", path=path) from None
 
 
-def replace(file: File, new: bytes | None, *, now: datetime) -> Path | None:
+def replace(file: File, new: bytes | None, *, now: datetime | None) -> Path | None:
     """Put new bytes in the place of what was read, or remove the file; the path of the copy that was made.
 
-    :param now: what the copy is named after.
+    :param now: what the copy is named after; ``None`` for no copy.
     :raises InstallError: where it changed since it was read, or cannot be written; it is then as it was.
     """
     path = file.path
@@ -88,13 +88,16 @@ def replace(file: File, new: bytes | None, *, now: datetime) -> Path | None:
         raise InstallError(f"{path} was changed by another program just now: run the command again", path=path)
     if path.exists() and not path.stat().st_mode & 0o200:
         raise InstallError(f"{path} is read-only, on purpose perhaps: make it writable, and run it again", path=path)
+    copy: Path | None = None
     try:
-        copy = _copy(path, file.raw, now) if file.raw is not None else None
+        copy = _copy(path, file.raw, now) if file.raw is not None and now is not None else None
         if new is None:
             path.unlink(missing_ok=True)
         else:
             _put(path, new)
     except OSError as error:
+        if copy is not None:
+            copy.unlink(missing_ok=True)
         remedy = "give yourself the right to, or close the program that holds it open"
         raise InstallError(f"{path} cannot be written: {_why(error)}. {remedy}", path=path) from None
     return copy

@@ -130,8 +130,8 @@ def _take_empty(text: str, path: tuple[str, ...], before: Any) -> str:
 
 
 def steps(value: Any, client: Hooks) -> Iterator[tuple[tuple[Key, ...], Any]]:
-    """What was put where, so that it can be put once more."""
-    for event in events(value):
+    """What was put where, so that it can be put once more, in the order of ``write``."""
+    for event in dict.fromkeys([*client.events, *events(value)]):
         for at, place in places(value, event):
             whole = value[HOOKS][event][at]
             alone = len(whole[HOOKS]) == 1

@@ -139,7 +139,7 @@ def carry_out(plan: Plan, *, now: datetime) -> list[Path]:
     except InstallError:
         for change, made in reversed(done):
             with contextlib.suppress(InstallError):
-                files.replace(File(path=change.file.path, raw=change.after), change.file.raw, now=now)
+                files.replace(File(path=change.file.path, raw=change.after), change.file.raw, now=None)
             if made:
                 made.unlink(missing_ok=True)
         raise

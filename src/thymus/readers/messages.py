@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _CHANNELS: Final = frozenset(
-    {"user", "assistant", "email", "sms", "chat", "web", "tool", "doc", "calendar", "app", "voice"}
+    {"user", "assistant", "email", "sms", "chat", "web", "tool", "mcp", "doc", "calendar", "app", "voice"}
 )
 _ADDRESS = re.compile(r"[^\s@<>,;:\"()\[\]\\]{1,64}@[^\s@<>,;:\"()\[\]\\]{1,253}")
 _SPAN: Final = range(1980, 2101)

@@ -11,10 +11,10 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
+from thymus.core.provenance import MCP, TOOLS, Source
+
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
-
-    from thymus.core.provenance import Source
 
 _OPEN_WORLD = (
     "bing brave browse browser browsing crawl crawler curl duckduckgo exa extract_url fetch firecrawl get_url goto "
@@ -93,7 +93,6 @@ _ADDRESS: Final = re.compile(r'([^\s@<>()\[\],;:"]{1,64})@([^\s@<>()\[\],;:"]+)'
 _WEB: Final = re.compile(r"(?:[a-z][a-z0-9+.-]{0,20}://)?([^\s/?#\\@:\[\]]+)(?::[0-9]{1,5})?(?:[/?#].*)?", re.DOTALL)
 _MAIL: Final = "email"
 _PAGE: Final = "web"
-_TOOL: Final = "tool"
 
 
 @lru_cache(maxsize=1)
@@ -183,8 +182,8 @@ def web_host(identity: str) -> str | None:
 
 def is_open_world(source: Source) -> bool:
     """Whether it is a tool that hands on what anybody wrote (``tool:browser``, ``tool:mcp__brave__web_search``,
-    ``tool:mcp/brave/web_search``)."""
-    if source.channel != _TOOL:
+    ``mcp:brave/web_search``)."""
+    if source.channel not in TOOLS:
         return False
     names = [re.sub(r"[\s.:-]+", "_", name) for name in source.identity.lower().split("/")]
     parts = {part for name in names for part in (*name.split("__"), name.removesuffix("_tool"))}
@@ -196,11 +195,13 @@ def owner(source: Source) -> str:
     """Who controls a source: two sources of one owner may speak for each other.
 
     ``domain:shop.example`` for mail and web pages of an organisation's own domain; the source's key for an address at
-    a public provider, a page at a public host, and on any other channel, where an identity stands for itself; "" where
-    nobody can be named (an anonymous source, an open-world tool).
+    a public provider, a page at a public host, and on any other channel, where an identity stands for itself; the
+    server of a tool of MCP; "" where nobody can be named (an anonymous source, an open-world tool).
     """
     if source.anonymous or is_open_world(source):
         return ""
+    if source.channel == MCP:
+        return f"{MCP}:{source.identity.partition('/')[0]}"
     host = _host(source)
     domain = organisational_domain(host) if host else None
     return f"domain:{domain}" if domain else source.key

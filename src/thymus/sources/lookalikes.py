@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from thymus.core.provenance import Source
+from thymus.core.provenance import TOOLS, Source
 from thymus.sources.domains import (
     is_public_provider,
     organisational_domain,
@@ -139,7 +139,7 @@ def _by_identity(ours: Face, theirs: Face) -> str:
     if kinds <= {"host", "mailbox"}:
         return _by_domain(ours, theirs) or (_by_brand_in_local(ours, theirs) if ours.address else "")
     if kinds <= {"word", "number"} and kinds != {"number"} and ours.channel == theirs.channel:
-        return _by_word(ours, theirs, person=ours.channel in _PERSONAL, numbered=ours.channel != "tool")
+        return _by_word(ours, theirs, person=ours.channel in _PERSONAL, numbered=ours.channel not in TOOLS)
     if kinds == {"host", "word"}:
         host, word = (ours, theirs) if ours.kind == "host" else (theirs, ours)
         if min(len(host.label.flat), len(word.local.flat)) >= _SHORTEST_ALONE and same_look(host.label, word.local):
