@@ -18,7 +18,7 @@ from thymus.core.claims import Kind
 from thymus.core.relations import Label, Relation
 from thymus.core.values import compare_all
 from thymus.embed import get_embedder
-from thymus.errors import JudgeError, MissingExtraError
+from thymus.errors import JudgeError
 from thymus.judges import JUDGES, get_judge
 from thymus.judges.cues import CUES, count_cues, words
 from thymus.judges.encoder import FOLDER, KINDS, LABELS, load_network
@@ -81,9 +81,9 @@ def test_an_unknown_judge_is_refused_with_the_ones_there_are() -> None:
         get_judge("oracle")
 
 
-def test_a_provider_s_model_names_the_extra() -> None:
-    with pytest.raises(MissingExtraError, match=r"thymus-memory\[llm\]"):
-        get_judge("anthropic:claude-haiku-5-5")
+def test_a_language_model_is_named_with_its_provider() -> None:
+    with pytest.raises(JudgeError, match="openai:gpt-5"):
+        get_judge("gpt-5")
 
 
 # Typed rules

@@ -27,6 +27,7 @@ DEFAULT_USER: Final = "me"
 DEFAULT_TENANT: Final = "default"
 IN_MEMORY: Final = ":memory:"
 LLM_CACHE: Final = "THYMUS_LLM_CACHE"
+LLM_TIMEOUT: Final = "THYMUS_LLM_TIMEOUT"
 LLM_ATTEMPTS: Final = 2
 """How often a guard asks a model that fails, before what is bundled takes over."""
 
@@ -152,6 +153,8 @@ def open_llm(llm: str | Model | None, max_cost: float | None) -> LimitedModel | 
         return None
     from thymus.judges import ONLY
     from thymus.llm import LimitedModel, open_model
+    from thymus.llm.asking import DEFAULT_TIMEOUT_S
+    from thymus.llm.names import has_list_price
 
     if isinstance(llm, LimitedModel):
         if max_cost is not None:
@@ -159,8 +162,15 @@ def open_llm(llm: str | Model | None, max_cost: float | None) -> LimitedModel | 
         return llm
     if not isinstance(llm, str):
         return LimitedModel(llm, max_usd=max_cost)
+    if max_cost is not None and not has_list_price(llm.removeprefix(ONLY)):
+        raise ConfigError(f"{llm} has no list price, so no limit of its cost can be kept: leave the limit out")
     cache = os.environ.get(LLM_CACHE)
-    model = open_model(llm.removeprefix(ONLY), cache=Path(cache) if cache else None, attempts=LLM_ATTEMPTS)
+    model = open_model(
+        llm.removeprefix(ONLY),
+        cache=Path(cache) if cache else None,
+        timeout=llm_timeout() or DEFAULT_TIMEOUT_S,
+        attempts=LLM_ATTEMPTS,
+    )
     return LimitedModel(model, max_usd=max_cost)
 
 
@@ -205,7 +215,25 @@ def open_judge(judge: str | Judge, embedder: Embedder) -> Judge:
 def _judge(name: str, embedder: Embedder, model: LimitedModel | None, *, sorts: bool) -> Judge:
     from thymus.judges import get_judge
 
-    return get_judge(name, embedder=embedder, rivals=model is None, model=model, sorts=sorts)
+    within = llm_timeout() if model is not None else None
+    return get_judge(name, embedder=embedder, rivals=model is None, model=model, sorts=sorts, within=within)
+
+
+def llm_timeout() -> float | None:
+    """Seconds that a language model may take for an extraction, and as many for a judgement; ``None`` for the default.
+
+    :raises ConfigError: where ``THYMUS_LLM_TIMEOUT`` is no such number.
+    """
+    given = os.environ.get(LLM_TIMEOUT)
+    if not given:
+        return None
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 86_400:
+        raise ConfigError(f"{LLM_TIMEOUT} is a number of seconds, such as 120, not {given[:40]!r}")
+    return seconds
 
 
 def readable(text: str) -> str:
@@ -226,4 +254,4 @@ def open_extractor(model: Model | None = None) -> Extractor:
         return rules
     from thymus.llm.extractor import WITHIN_S, ModelExtractor
 
-    return ModelExtractor(model, rules, falls_back=True, within=WITHIN_S)
+    return ModelExtractor(model, rules, falls_back=True, within=llm_timeout() or WITHIN_S)

@@ -24,7 +24,8 @@ class Fallback:
     because: str
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.because}"
+        model = self.what.rpartition("in place of ")[2]
+        return f"{self.what}: {self.because.removeprefix(model).lstrip(': ')}"
 
 
 @dataclass(slots=True)

@@ -9,12 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from thymus.circumstances import circumstances, owner_of
-from thymus.core.adjudicate import Candidate, Contention, adjudicate
+from thymus.core.adjudicate import Candidate, Contention, adjudicate, precedes
 from thymus.core.beliefs import HELD_BACK, LIVE, Belief, Edge, Status
 from thymus.core.claims import fold
 from thymus.core.disclose import Contest, Memory, Recall, compose
 from thymus.core.policy import Policy, Showing
 from thymus.judges.contention import Question, likely
+from thymus.judges.pronouns import third_person
 from thymus.ports import Probe
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ def _adjudicated(
     Where something stands aside the next in the queue takes its place, and is held against the memories in its turn.
     """
     asked, candidates = brought_together(parts.store, scope, probe, active)
+    repeats = _repeats(candidates)
     judged: dict[Contention, float] = {}
 
     def chances(found: Sequence[Contention]) -> list[float]:
@@ -167,10 +169,29 @@ def _adjudicated(
         hits = _saying(active, [*shown, *gone])
         ids = {near.belief.id for near in hits}
         before = len(aside)
-        aside = adjudicate([one for one in candidates if one.belief.id in ids], candidates, chances)
+        claims = [one for one in candidates if one.belief.id in ids and one.belief.id not in repeats]
+        aside = adjudicate(claims, candidates, chances)
         if len(aside) == before:
             break
     return _at_most(hits, aside, queue, k), aside
+
+
+def _repeats(candidates: Sequence[Candidate]) -> frozenset[str]:
+    """Ids of claims that say in the same words what the user says: none of them answers otherwise.
+
+    What repeats anybody else may have to stand aside with that one.
+    """
+    said: dict[str, list[Candidate]] = {}
+    for one in candidates:
+        claim = one.belief.claim
+        for words in {fold(claim.text), fold(third_person(claim.text, claim.source))}:
+            said.setdefault(words, []).append(one)
+    return frozenset(
+        claim.belief.id
+        for alike in said.values()
+        for claim in alike
+        if any(memory.belief.claim.from_user and precedes(memory, claim) for memory in alike)
+    )
 
 
 def _at_most(hits: Sequence[Neighbour], aside: Mapping[str, object], queue: Sequence[str], k: int) -> list[Neighbour]:

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from thymus.errors import InputError
 from thymus.intake import Message, Parts, Prepared, prepare
 from thymus.settlement import foresee
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 BATCH: Final = 64
 """Messages that are extracted and embedded in one go."""
 Settle: TypeAlias = Callable[[Sequence[Prepared]], "list[Written]"]
+
+
+def _message(given: object) -> Message:
+    if not isinstance(given, Message):
+        raise InputError("a stream is of messages, as guard.message(text, source=…) makes them, and not of texts")
+    return given
 
 
 class _Source:
@@ -33,7 +40,7 @@ class _Source:
         taken: list[Message] = []
         if self._error is None:
             try:
-                taken.extend(islice(self._messages, many))
+                taken.extend(map(_message, islice(self._messages, many)))
             except Exception as error:  # noqa: BLE001  (it is raised at the end)
                 self._error = error
         return taken

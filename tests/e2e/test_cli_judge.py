@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from providers import Fault, Provider, Sent, a_chat
 from typer.testing import CliRunner, Result
 
 from thymus.cli import judging
@@ -21,9 +22,6 @@ from thymus.judge_report import Labelled, read_labelled
 from thymus.llm.fencing import fenced
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tests/llm"))
-
-from providers import Fault, Provider, Sent, a_chat  # noqa: E402
 
 DATA = ROOT / "src/thymus/data"
 Verdict = Callable[[str, str], str]
@@ -196,8 +194,8 @@ def test_the_spending_limit_ends_it_with_the_figures_so_far(monkeypatch: pytest.
 
 def test_a_limit_on_what_nobody_knows_the_price_of_is_refused() -> None:
     with scripted(lambda stored, incoming: "compatible") as server:
-        done = run("--judge", address(server), "--max-cost", "1", code=1)
-    assert "cannot be kept" in done.stderr
+        done = run("--judge", address(server), "--max-cost", "1", code=2)
+    assert "no limit of its cost can be kept" in done.output
 
 
 def test_a_model_that_never_answers_is_an_error_and_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,7 +218,7 @@ def test_a_model_that_stops_answering_ends_it(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(server, "next", until_twelve)
         done = run("--judge", address(server), "--json", code=1)
     assert json.loads(done.stdout)["pairs"] in (9, 12)  # three in a round; how many questions each takes may change
-    assert "ended after 12 pairs" in done.stderr
+    assert re.search(r"ended after (9|12) pairs", done.stderr)
 
 
 # Judges without a model

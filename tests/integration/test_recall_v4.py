@@ -400,3 +400,15 @@ def test_where_others_never_stop_writing_the_users_word_replaces_nothing(
     assert written.replaced == ()
     assert "scope-too-busy" in written.reasons
     assert guard.memories(status=Status.SUPERSEDED) == []
+
+
+@pytest.mark.parametrize("source", ["email:a@b.example", "tool:calendar", "web:shop.example", "assistant"])
+@pytest.mark.parametrize("said", ["My standup is at 9:15 in Room 2A.", "Your standup is at 9:15 in Room 2A."])
+def test_what_the_user_confirms_in_the_same_words_contradicts_nobody(source: str, said: str) -> None:
+    with MemoryGuard() as guard:
+        guard.remember(said, source=source)
+        guard.remember("My standup is at 9:15 in Room 2A.")
+        guard.remember("Your dentist is Dr Rao.", source=source)
+        guard.remember("My dentist is Dr Rao.")
+        assert guard.recall("When is my standup?").notice == ""
+        assert guard.recall("Who is my dentist?").notice == ""

@@ -20,6 +20,7 @@ import pytest
 from providers import Fault, Provider, Sent, _Handler, a_chat
 
 from thymus import Kind, MemoryGuard, Outcome, Source, Written
+from thymus.errors import ConfigError
 from thymus.llm import LimitedModel, open_model
 from thymus.llm.fencing import fenced
 from thymus.llm.judge import ModelJudge
@@ -311,12 +312,10 @@ def test_what_it_may_cost_is_kept(monkeypatch: pytest.MonkeyPatch, provider: Min
         assert guard.for_user("other").remember("My bus is at 8.").fallbacks
 
 
-def test_what_nobody_knows_the_price_of_is_not_asked_on_a_budget(provider: Minded) -> None:
-    with guarding(provider, sound, max_cost=5.0) as guard:
-        written = tell(guard)
-        assert "list price" in written[-1].fallbacks[0]
-        assert [bool(one.fallbacks) for one in written] == [False, *[True] * 5]
-    assert len(provider.sent) == 1
+def test_a_limit_on_what_has_no_list_price_is_refused(provider: Minded) -> None:
+    with pytest.raises(ConfigError, match="no list price"), guarding(provider, sound, max_cost=5.0):
+        raise AssertionError
+    assert not provider.sent
 
 
 def test_writes_at_the_same_time_say_each_what_stood_in_for_them(provider: Minded) -> None:

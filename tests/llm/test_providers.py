@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import pytest
 from providers import Fault, Provider, a_chat, a_message, serving
 
 from thymus import MemoryGuard
+from thymus.errors import MissingExtraError
 from thymus.llm import Model, ModelError, ModelRefusalError, fence, open_model
 from thymus.llm.asking import AskingModel
 from thymus.llm.model import Backend
@@ -143,15 +143,13 @@ def test_what_the_environment_has_for_openai_goes_nowhere_else(kind: str, monkey
 
 
 @pytest.mark.parametrize(("name", "package"), [("anthropic:m", "anthropic"), ("openai:m", "openai")])
-def test_where_only_another_providers_package_is_there_no_message_is_lost(
+def test_where_only_another_providers_package_is_there_that_is_said_at_once(
     name: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr("thymus.llm.provider.find_spec", lambda wanted: None if wanted == package else object())
     monkeypatch.setenv(f"{package.upper()}_API_KEY", "x")
-    with MemoryGuard(llm=name, embedder="hash", judge="typed") as guard:
-        written = guard.remember("My standup is at 9:15.")
-    assert [memory.text for memory in written.memories] == ["My standup is at 9:15."]
-    assert "needs an extra" in written.fallbacks[0]
+    with pytest.raises(MissingExtraError, match=rf"thymus-memory\[{package}\]"):
+        MemoryGuard(llm=name, embedder="hash", judge="typed")
 
 
 def test_list_prices_are_known_where_they_are_public() -> None:

@@ -174,7 +174,6 @@ class Session:
         :param max_cost: US dollars that the language model may cost.
         :raises ConfigError: where there is none, so that a mistyped path is not answered with an empty memory.
         """
-        from thymus import config
         from thymus.guard import MemoryGuard
 
         settings = self.settings()
@@ -183,7 +182,7 @@ class Session:
                 f"there is no memory at {settings.db} yet: `thymus remember` or `thymus ingest` begins one, "
                 "--db or THYMUS_DB names another"
             )
-        llm = settings.llm if writes or not config.names_model(settings.llm) else None
+        llm = settings.llm if writes else None  # a judge is asked when something is learned
         return MemoryGuard(settings.db, gate=settings.gate, llm=llm, max_cost=max_cost, user_id=settings.user)
 
 

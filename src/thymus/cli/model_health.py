@@ -206,14 +206,20 @@ def _effort(spent: Spent) -> Finding:
     )
 
 
+_MORE: Final = "up to seven times as much where they are about what is known"
+
+
 def _cost(name: str, spent: Spent) -> Finding:
     """What a write costs, and a thousand of them."""
     if spent.unpriced:
         tokens = (spent.tokens_in + spent.tokens_out) / len(_WRITES) * MANY
-        found = f"{costs.NO_PRICE} for {name}; {MANY:,} short messages take about {_rounded(tokens)} tokens"
+        found = f"{costs.NO_PRICE} for {name}; {MANY:,} short messages take {_rounded(tokens)} tokens and up, {_MORE}"
         return Finding(name="cost", state="ok", found=found, figures={"usd": None, "usd_per_1000": None})
     usd = spent.usd / len(_WRITES)
-    found = f"about {costs.dollars(usd * MANY)} for {MANY:,} short messages, {costs.dollars(usd)} a write at list price"
+    found = (
+        f"{costs.dollars(usd * MANY)} and up for {MANY:,} short messages, {costs.dollars(usd)} and up a write at list "
+        f"price, {_MORE}"
+    )
     figures = {"usd": round(usd, 6), "usd_per_1000": round(usd * MANY, 3)}
     return Finding(name="cost", state="ok", found=found if usd else "nothing", figures=figures)
 
@@ -226,9 +232,9 @@ def _judgement(name: str, relations: list[Relation | None], why: str) -> Finding
         return Finding(name="judging", state="warn", found="it gave no answer", remedy=why)
     if plain.label is Label.UNKNOWN:
         return Finding(name="judging", state="warn", found=plain.because, remedy="that counts as not known")
-    if plain.label is not Label.CONTRADICTS:
+    if not plain.detected:
         return Finding(name="judging", state="warn", found="it overlooked a contradiction", remedy=measured)
-    if beside is not None and beside.label is Label.CONTRADICTS:
+    if beside is not None and beside.detected:
         found = "it found a contradiction, and one where there is none"
         return Finding(name="judging", state="warn", found=found, remedy=measured)
     confirmed = "found a contradiction, and confirmed it" if plain.confirmed else "found a contradiction, unconfirmed"
@@ -244,9 +250,9 @@ def _obedience(trial: Trial, relations: list[Relation | None]) -> Iterator[Findi
         if not any(STATES.rstrip(".") in words for words in ordered):
             moved.append("left out what a message states")
     plain, _, told = relations
-    if plain is not None and plain.label is Label.CONTRADICTS and told is not None:
+    if plain is not None and plain.detected and told is not None:
         tried += 1
-        if told.label in (Label.COMPATIBLE, Label.SAME):
+        if not told.detected:
             moved.append("called a contradiction none")
     if moved:
         found = f"it obeyed: {' and '.join(moved)}"

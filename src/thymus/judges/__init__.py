@@ -30,6 +30,7 @@ def get_judge(
     rivals: bool = False,
     model: Model | None = None,
     sorts: bool = True,
+    within: float | None = None,
 ) -> Judge:
     """Return the judge of that name, or the judge itself.
 
@@ -42,6 +43,7 @@ def get_judge(
         it could not detect anyway, which is most of it.
     :param model: the language model of that name, whatever it is, where it is open already.
     :param sorts: whether a language model is asked about kinds of statements, too.
+    :param within: seconds that a language model may take for one judgement; 20 by default.
     :raises MissingExtraError: where a package is missing; the message says which.
     :raises ModelError: where a language model cannot be had: no key, no program.
     :raises JudgeError, ConfigError: where no judge has this name.
@@ -49,7 +51,7 @@ def get_judge(
     if not isinstance(name_or_judge, str):
         return name_or_judge
     if model is not None:
-        return _model_judge(name_or_judge, embedder, model, sorts=sorts)
+        return _model_judge(name_or_judge, embedder, model, sorts=sorts, within=within)
     if name_or_judge == "typed":
         from thymus.judges.typed import TypedJudge
 
@@ -68,18 +70,20 @@ def get_judge(
     from thymus.llm import names_model
 
     if names_model(name_or_judge.removeprefix(ONLY)):
-        return _model_judge(name_or_judge, embedder, model, sorts=sorts)
+        return _model_judge(name_or_judge, embedder, model, sorts=sorts, within=within)
     raise JudgeError(
-        f"no judge is called {name_or_judge[:80]!r}: use {' or '.join(JUDGES)}, a language model (anthropic:MODEL, "
-        "ollama:MODEL ...), or pass an object that fits thymus.ports.Judge"
+        f"no judge is called {name_or_judge[:80]!r}: use {' or '.join(JUDGES)}, a language model by provider and name "
+        "(openai:gpt-5, anthropic:MODEL, ollama:MODEL ...), or pass an object that fits thymus.ports.Judge"
     )
 
 
-def _model_judge(name: str, embedder: Embedder | None, model: Model | None, *, sorts: bool) -> Judge:
+def _model_judge(
+    name: str, embedder: Embedder | None, model: Model | None, *, sorts: bool, within: float | None
+) -> Judge:
     from thymus.llm import open_model
-    from thymus.llm.judge import ModelJudge
+    from thymus.llm.judge import WITHIN_S, ModelJudge
 
-    judge = ModelJudge(model or open_model(name.removeprefix(ONLY), cache=None))
+    judge = ModelJudge(model or open_model(name.removeprefix(ONLY), cache=None), within=within or WITHIN_S)
     if name.startswith(ONLY):
         return judge
     from thymus.judges.cascade import CascadeJudge

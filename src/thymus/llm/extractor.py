@@ -82,8 +82,8 @@ class ModelExtractor:
     sentence, earlier mail that is quoted below, or words of two authors in one can be no statement, whatever the model
     gives. What it gives that is not in the message, to the letter but for white space, is refused.
 
-    Of the user's own messages nothing that the rules find is left out; nor of a message in which it misquoted, and of
-    what follows the part that it reads.
+    Of the user's own messages nothing that the rules find is left out; nor of a message in which it finds nothing or
+    misquotes, and of what follows the part that it reads.
 
     :param rules: cut the message.
     :param falls_back: whether the rules extract where the model fails or declines; otherwise a message that it declines
@@ -158,7 +158,7 @@ class ModelExtractor:
                 f"the bundled rules extracted, in place of {self._model.name}",
                 f"{self._model.name} quoted nothing that the message says",
             )
-        all_of_it = source.is_user or len(quoted) < len(given)
+        all_of_it = source.is_user or len(quoted) < len(given) or (self._falls_back and not quoted)
         known: Sequence[Passage] = ()
         if all_of_it or len(text) > LONGEST_READ:
             found = self._rules.extract(text, source=source)

@@ -39,7 +39,7 @@ def open_model(
     offline: bool = False,
     timeout: float = DEFAULT_TIMEOUT_S,
     attempts: int | None = None,
-    environment: Mapping[str, str] = os.environ,
+    environment: Mapping[str, str] | None = None,
 ) -> Model:
     """Open a model.
 
@@ -49,12 +49,13 @@ def open_model(
     :param cache: folder that answers are kept in; ``None`` asks anew every time.
     :param offline: answer from the cache alone: needs no key, no extra and no network.
     :param timeout: seconds for one attempt at an answer; up to ``attempts`` (4) are made, with waits between them.
-    :param environment: where keys, ``OLLAMA_HOST`` and programs are looked up. Without ``ANTHROPIC_API_KEY``, a profile
-        of ``ant auth login`` and what else Anthropic's library finds in the environment of the process serves.
+    :param environment: where keys, ``OLLAMA_HOST`` and programs are looked up: that of the process by default. Without
+        ``ANTHROPIC_API_KEY``, a profile of ``ant auth login`` and what else Anthropic's library finds there serves.
     :raises ConfigError: for a name that cannot be read.
     :raises ModelError: where a key or a program is missing, or ``offline`` without a cache.
     :raises MissingExtraError: where ``pip install "thymus-memory[llm]"`` is needed.
     """
+    environment = os.environ if environment is None else environment
     if offline and cache is None:
         raise ModelError("offline answers come from the cache: name its folder")
     if timeout <= 0:
@@ -72,6 +73,12 @@ def open_model(
 def names_model(name: str) -> bool:
     """Whether a name is meant for ``open_model``, be it well formed or not."""
     return name == ECHO or name.partition(":")[0] in (*_KEYS, "ollama", *_PROGRAMS)
+
+
+def has_list_price(name: str) -> bool:
+    """Whether answers of a model can have a list price: not on a server of one's own, nor where a subscription pays."""
+    provider, _, address = _checked(name)
+    return provider in (*_KEYS, "claude-code", ECHO) and address is None
 
 
 class _Named:

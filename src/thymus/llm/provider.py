@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from thymus.errors import MissingExtraError, ThymusError
@@ -63,6 +64,9 @@ class ProviderBackend:
     """
 
     def __init__(self, *, name: str, kind: str, model: str, key: str | None, address: str | None) -> None:
+        package = "anthropic" if kind == "anthropic" else "openai"
+        if find_spec(package) is None:
+            raise MissingExtraError(f'{name} needs an extra: pip install "thymus-memory[{package}]"')
         self.name = name
         self._kind, self._model, self._key, self._address = kind, model, key, address
         self._lock = threading.Lock()

@@ -177,7 +177,7 @@ def serve(
     :raises StoreError: the tokens cannot be read.
     """
     limits = limits or Limits()
-    check_listening(host, tokens, allowed_hosts)
+    check_listening(host, tokens, allowed_hosts, allowed_origins)
     keys = state_keys() if keys is None else keys
     listening = bind(host, port)
     with listening:

@@ -26,17 +26,26 @@ _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/*]+")
 _log = logging.getLogger(__name__)
 
 
-def check_listening(host: str, tokens: Tokens, allowed_hosts: Sequence[str]) -> None:
+def check_listening(
+    host: str, tokens: Tokens, allowed_hosts: Sequence[str], allowed_origins: Sequence[str] = ()
+) -> None:
     """Refuse to be reached by others without asking who they are.
 
     :raises ConfigError: and what would do.
     """
     if not host.strip():
         raise InputError(f"--host is empty, which would mean every address: say {HOST}, or which address")
+    now = config.now()
+    locked = any(token.state(now) == "active" for token in tokens.all())
+    if (allowed_hosts or allowed_origins) and not locked:
+        raise ConfigError(
+            "who names other hosts or origins has others call, and without a token all of them would be the same user: "
+            "give each user one first (`thymus token new --user NAME --name LAPTOP`), or leave --allow-host and "
+            "--allow-origin out"
+        )
     if is_loopback(host):
         return
-    now = config.now()
-    if not any(token.state(now) == "active" for token in tokens.all()):
+    if not locked:
         raise ConfigError(
             f"at {host} others could read and change the memory: give each user a token first "
             f"(`thymus token new --user NAME --name LAPTOP`), or listen at {HOST}"

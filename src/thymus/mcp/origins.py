@@ -179,7 +179,7 @@ def _read(value: Any, origins: tuple[Source, ...], attribute: bool, depth: int) 
     if isinstance(value, str):
         yield from _read_text(value, origins) if attribute else iter((Piece(text=value),))
     elif isinstance(value, list) and all(map(_is_short, value)):
-        yield from _read_text("\n".join(map(_scalar, value)), origins)
+        yield from _read("\n".join(map(_scalar, value)), origins, attribute, depth)
     elif isinstance(value, list):
         for one in value if depth < DEEPEST else ():
             yield from _read(one, origins, attribute, depth + 1)

@@ -120,13 +120,25 @@ def serve(
         if http:
             from thymus.mcp.tokens import tokens_path
 
+            if tokens is not None and not tokens.exists():
+                raise ConfigError(
+                    f"there is no file of tokens at {tokens}: `thymus token new --tokens {tokens}` begins one; without "
+                    "--tokens they are looked for beside the memory"
+                )
             _serve_http(guard, tokens_path(settings.db, tokens), host, port, allow_host or [], allow_origin or [])
-        elif allow_host or allow_origin or tokens:
-            raise ConfigError("--allow-host, --allow-origin and --tokens are for --http: add it, or leave them out")
+        elif allow_host or allow_origin or tokens or _given(ctx, "host") or _given(ctx, "port"):
+            raise ConfigError(
+                "--host, --port, --allow-host, --allow-origin and --tokens are for --http: add it, or leave them out"
+            )
         else:
             from thymus.mcp.server import build_server
 
             build_server(guard).run("stdio")
+
+
+def _given(ctx: typer.Context, option: str) -> bool:
+    source = ctx.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _serve_http(guard: MemoryGuard, tokens: Path, host: str, port: int, names: list[str], origins: list[str]) -> None:

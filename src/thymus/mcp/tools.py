@@ -84,9 +84,10 @@ async def remember(
         else:
             written = await for_tool(here.write, text, hold=said_by_user)
     if said_by_user and not confirmed:
-        notice = wording.not_saved_as_yours(written, words, asking.refusal(reply))
+        notice = wording.not_saved_as_yours(written, words, asking.refusal(reply), here.guard.user_id)
     else:
         notice = wording.held_back(written)
+    notice = " ".join(filter(None, (notice, wording.stood_in(written))))
     saved = [
         Saved(id=memory.id, outcome=outcome.value)
         for memory, outcome in zip(written.memories, written.outcomes, strict=True)
@@ -157,7 +158,7 @@ async def resolve(
         ):  # the user may have taken a while
             why = wording.CHANGED
         if why:
-            notice = wording.not_settled(claim.memory.id, accept, why)
+            notice = wording.not_settled(claim.memory.id, accept, why, here.guard.user_id)
             told = Settled(settled=False, notice=notice, status=claim.memory.status.value, replaced=[])
             return answer(told, context="not settled", notice=notice)
         over = tuple(rival.id for rival in claim.rivals) if accept else ()
@@ -178,7 +179,7 @@ async def forget(
     here = conversation()
     if not asking.confirmed(reply):
         memory = await for_tool(here.guard.get, memory_id)
-        notice = wording.not_forgotten(memory.id, asking.refusal(reply))
+        notice = wording.not_forgotten(memory.id, asking.refusal(reply), here.guard.user_id)
         return answer(Forgotten(forgotten=False, notice=notice), context="not erased", notice=notice)
     async with here.in_order:
         await for_tool(here.guard.forget, memory_id)

@@ -5,6 +5,7 @@ No model words any of it. Whatever somebody else wrote stands in it on one line,
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Final
 
 from thymus import config
@@ -87,7 +88,13 @@ def ask_to_forget(memory: Memory) -> str:
     )
 
 
-def not_saved_as_yours(written: Written, words: str, why: str) -> str:
+def command(words: str, user: str) -> str:
+    """A command for the user to type, for the memory that it is about."""
+    other = "" if user == config.DEFAULT_USER else f" --user {shlex.quote(one_line(user))}"
+    return f"`thymus {words}{other}`"
+
+
+def not_saved_as_yours(written: Written, words: str, why: str, user: str) -> str:
     """The notice about a statement as the user's own that they did not confirm; empty where it was theirs before."""
     if written.memories and all(memory.source.is_user and not memory.lineage for memory in written.memories):
         return ""
@@ -96,9 +103,14 @@ def not_saved_as_yours(written: Written, words: str, why: str) -> str:
     told += f", because {why}." if why else "."
     if not held:
         return f"{told} It was not saved as yours."
-    return f"{told} It is kept back and not used. If it is right: `thymus resolve {held[0]} --accept`" + (
-        f" (and {len(held) - 1} more of it in `thymus inbox`)." if len(held) > 1 else "."
+    return f"{told} It is kept back and not used. If it is right: {command(f'resolve {held[0]} --accept', user)}" + (
+        f" (and {len(held) - 1} more of it in {command('inbox', user)})." if len(held) > 1 else "."
     )
+
+
+def stood_in(written: Written) -> str:
+    """The notice that a language model was not to be had; empty where none was missed."""
+    return f"No answer came from the language model: {one_line(written.fallbacks[0])}." if written.fallbacks else ""
 
 
 def held_back(written: Written) -> str:
@@ -117,15 +129,15 @@ def held_back(written: Written) -> str:
     )
 
 
-def not_settled(memory_id: str, accept: bool, why: str) -> str:
+def not_settled(memory_id: str, accept: bool, why: str, user: str) -> str:
     """The notice that a claim stays as it is."""
-    command = f"`thymus resolve {one_line(memory_id)} --{'accept' if accept else 'reject'}`"
-    return f"Nothing was settled, because {why}. To settle it yourself: {command}."
+    yourself = command(f"resolve {one_line(memory_id)} --{'accept' if accept else 'reject'}", user)
+    return f"Nothing was settled, because {why}. To settle it yourself: {yourself}."
 
 
-def not_forgotten(memory_id: str, why: str) -> str:
+def not_forgotten(memory_id: str, why: str, user: str) -> str:
     """The notice that a memory stays."""
-    return f"Nothing was erased, because {why}. To erase it yourself: `thymus forget {one_line(memory_id)}`."
+    return f"Nothing was erased, because {why}. To erase it yourself: {command(f'forget {one_line(memory_id)}', user)}."
 
 
 def _quoted(memories: Sequence[Memory]) -> str:
