@@ -316,6 +316,7 @@ def test_no_other_command_asks_the_model(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("extra", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_colours_are_dropped_where_they_are_not_wanted(extra: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
     assert "\x1b[" in run("doctor", "--llm", "echo").stdout
     for name, value in extra.items():
         monkeypatch.setenv(name, value)
@@ -379,7 +380,7 @@ def test_so_many_messages_are_asked_about_at_once_and_settled_in_order(notes: Pa
 
 def test_one_at_a_time_and_the_usual_eight(notes: Path) -> None:
     for given, at_once in ((("--concurrency", "1"), 1), ((), 8)):
-        with reading(wait_s=0.03) as server:
+        with reading(wait_s=0.3) as server:
             run("ingest", str(notes), "--dry-run", "--limit", "12", "--llm", address(server), *given)
             assert server.most_at_once == at_once
 

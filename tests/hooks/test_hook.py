@@ -180,9 +180,9 @@ def test_an_answer_does_not_wait_for_what_is_long_to_be_learned(warm: Host) -> N
     words = "The gate of hall {0} opens at {0} minutes past nine on the first day of the fair. "
     ran = warm.prompt("When is my standup? " + "".join(words.format(number) for number in range(150)), "p", **who)
     assert "9:15" in ran.context
-    assert warm.waiting() == 1
+    assert warm.waiting() >= 1
     assert "9:15" in warm.prompt("When is my standup?", "q", **who).context
-    assert warm.waiting() == 1, "the paste is still being learned"
+    assert warm.waiting() >= 1, "the paste is still being learned"
     warm.settle(20)
 
 
