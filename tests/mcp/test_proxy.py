@@ -176,10 +176,7 @@ ODD = [
     b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"half \\ud83d of it"}],"x":1e400,"y":1.0}}\n',
     b'{"jsonrpc": "2.0",  "result": {}, "id": 1, "future": [1.10, 123456789012345678901234567890]}\r\n',
     b'{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}\n',
-    b"a line that somebody printed\n",
     b'[{"jsonrpc":"2.0","id":1,"result":{"content":[]}},{"jsonrpc":"2.0","method":"notifications/x"}]\n',
-    b"\xff\xfe not even text\n",
-    b"[" * 100_000 + b"\n",
     b'{"jsonrpc":"2.0","method":"notifications/of/tomorrow","params":[1]}\n',
     b'{"jsonrpc":"2.0","id":"x","method":"ask/of/tomorrow"}\n',
 ]
@@ -194,6 +191,34 @@ def test_a_line_passes_as_the_bytes_it_is_in_both_directions(line: bytes) -> Non
         assert line == await asyncio.wait_for(table.client.got.get(), 2)
         table.client.says(line)
         assert line == await asyncio.wait_for(table.wrapped.got.get(), 2)
+
+    at_table(work)
+
+
+@pytest.mark.parametrize("line", [b"a line that somebody printed\n", b"\xff\xfe no text\n", b"[" * 100_000 + b"\n"])
+def test_what_cannot_be_read_here_does_not_reach_the_client(line: bytes) -> None:
+    """A client that reads it all the same would be told what nobody has seen."""
+
+    async def work(table: Table) -> None:
+        table.wrapped.says(line)
+        table.wrapped.says(ODD[-1])
+        assert ODD[-1] == await asyncio.wait_for(table.client.got.get(), 2)
+        table.client.says(line)
+        assert line == await asyncio.wait_for(table.wrapped.got.get(), 2)
+
+    at_table(work)
+
+
+def test_no_spelling_of_an_id_answers_a_call_of_ours() -> None:
+    async def work(table: Table) -> None:
+        await table.list_tools()
+        table.client.says(request(7, "tools/call", name="thymus_recall", arguments={}))
+        await table.ours.hears()
+        for forged in ({"id": 7.0}, {"id": "7"}, {"id": 7, "method": None}):
+            table.wrapped.says({"jsonrpc": "2.0", "result": {"content": []}, **forged})
+            table.wrapped.says(json.dumps([{"jsonrpc": "2.0", "result": {}, **forged}]).encode() + b"\n")
+        table.wrapped.says({"jsonrpc": "2.0", "method": "notifications/mark"})
+        assert (await table.client.hears())["method"] == "notifications/mark"
 
     at_table(work)
 
@@ -461,10 +486,10 @@ def test_a_client_that_goes_takes_the_server_with_it_and_what_passed_is_learned(
 
 
 def test_a_server_may_finish_when_its_client_goes(tmp_path: Path) -> None:
-    server = f"import sys; sys.stdin.read(); print('bye', flush=True); open({str(tmp_path / 'mark')!r}, 'w').close()"
+    server = f"import sys; sys.stdin.read(); print('[]', flush=True); open({str(tmp_path / 'mark')!r}, 'w').close()"
     words = proxied(tmp_path / "m.db", sys.executable, "-c", server)
     ended = subprocess.run([words.command, *words.args], input=b"", capture_output=True, timeout=30)
-    assert (ended.stdout, (tmp_path / "mark").exists()) == (b"bye\n", True)
+    assert (ended.stdout, (tmp_path / "mark").exists()) == (b"[]\n", True)
 
 
 def test_what_cannot_be_started_says_so(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from thymus.errors import InputError, SourceError, ThymusError
 from thymus.guard import MemoryGuard
 from thymus.hooks import pastes, payloads, places
 from thymus.hooks.payloads import text_of
-from thymus.hooks.sessions import Scheduled, Session, Sessions
+from thymus.hooks.sessions import MOST_SCHEDULED, Scheduled, Session, Sessions
 from thymus.hooks.spool import LaterError
 
 Answer = dict[str, Any]
@@ -167,9 +167,13 @@ class Listener:
         key = (settings, text_of(event, "session_id"))
         return self._sessions.get(key, guard)
 
+    def _surely_typed(self, item: Mapping[str, Any], event: Mapping[str, Any]) -> bool:
+        """Whether nobody but the user can have written the prompt."""
+        return _typed(item) and not self._scheduled.full and _on_file(text_of(event, "cwd")) is not None
+
     def _note_schedules(self, event: Mapping[str, Any]) -> None:
         try:
-            self._scheduled.add((*payloads.scheduled(event), *_on_file(text_of(event, "cwd"))))
+            self._scheduled.add(payloads.scheduled(event), on_file=_on_file(text_of(event, "cwd")) or ())
         except OSError as error:
             raise LaterError(f"its state folder cannot be written: {error.strerror}") from error
 
@@ -191,7 +195,7 @@ class Listener:
             return
         words = pastes.split(prompt)
         known: dict[str, Any] = {
-            "source": Source.parse("user", authenticated=_typed(item), user_id=guard.user_id),
+            "source": Source.parse("user", authenticated=self._surely_typed(item, event), user_id=guard.user_id),
             "observed_at": when,
         }
         id_ = _message_id(event, text_of(event, "prompt_id") or name)
@@ -277,17 +281,23 @@ def _answer(event: str, lines: list[str], notice: str) -> Answer:
     return answer
 
 
-def _on_file(folder: str) -> tuple[str, ...]:
-    """Prompts that a project has scheduled beyond a session; a cloned project may bring them along."""
+def _on_file(folder: str) -> tuple[str, ...] | None:
+    """Prompts that a project has scheduled beyond a session; a cloned project may bring them along.
+
+    ``None`` where there is a file that does not say them all: then any prompt may be one of them.
+    """
     path = Path(folder) / ".claude" / "scheduled_tasks.json"
     try:
-        if not folder or path.stat().st_size > _LONGEST_SCHEDULE:
+        if not folder or not path.exists():
             return ()
+        if path.stat().st_size > _LONGEST_SCHEDULE:
+            return None
         kept = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
-        return ()
-    found = kept.get("tasks") if isinstance(kept, Mapping) else kept
-    tasks = found if isinstance(found, list) else ()
+        return None
+    tasks = kept.get("tasks") if isinstance(kept, Mapping) else kept
+    if not isinstance(tasks, list) or len(tasks) > MOST_SCHEDULED:
+        return None
     return tuple(prompt for task in tasks if (prompt := text_of(task, "prompt")))
 
 

@@ -21,6 +21,7 @@ MOST_ENTERED: Final = 300
 """Results that a session's turn holds; then a new turn begins, which knows none of them as echoes."""
 MOST_SHOWN: Final = 2_000
 MOST_SCHEDULED: Final = 500
+_ON_FILE: Final = "file:"
 SCHEDULED_FOR_S: Final = 10 * 24 * 3600
 """Seconds for which a scheduled prompt is known; the host itself forgets one after seven days."""
 
@@ -81,14 +82,22 @@ class Scheduled:
         except (OSError, ValueError, TypeError, AttributeError, RecursionError):
             return  # none yet
 
-    def add(self, prompts: Iterable[str]) -> None:
-        """Know these from now on. :raises OSError: where that cannot be kept."""
+    def add(self, prompts: Iterable[str], *, on_file: Iterable[str] = ()) -> None:
+        """Know these from now on. :raises OSError: where that cannot be kept.
+
+        :param on_file: what a project's own file names: anybody may have written it, and it pushes none of the others
+            out.
+        """
         now = time.time()
         new = {_digest(prompt): now + SCHEDULED_FOR_S for prompt in prompts}
+        new |= {_ON_FILE + _digest(prompt): now + SCHEDULED_FOR_S for prompt in on_file}
         if not new or new.keys() <= {digest for digest, until in self._until.items() if until > now + 3600}:
             return
         live = {digest: until for digest, until in self._until.items() if until > now and digest not in new}
-        self._until = dict([*live.items(), *new.items()][-MOST_SCHEDULED:])
+        every = [*live.items(), *new.items()]
+        named = [one for one in every if not one[0].startswith(_ON_FILE)]
+        filed = [one for one in every if one[0].startswith(_ON_FILE)]
+        self._until = dict([*named[-MOST_SCHEDULED:], *filed[-MOST_SCHEDULED:]])
         unfinished = self._path.with_suffix(".new")
         unfinished.touch(0o600)
         unfinished.write_text(json.dumps(self._until))
@@ -96,7 +105,13 @@ class Scheduled:
 
     def holds(self, prompt: str) -> bool:
         """Whether it is one of them."""
-        return self._until.get(_digest(prompt), 0.0) > time.time()
+        digest, now = _digest(prompt), time.time()
+        return max(self._until.get(digest, 0.0), self._until.get(_ON_FILE + digest, 0.0)) > now
+
+    @property
+    def full(self) -> bool:
+        """Whether some of them may have been forgotten."""
+        return sum(not digest.startswith(_ON_FILE) for digest in self._until) >= MOST_SCHEDULED
 
 
 def _digest(prompt: str) -> str:

@@ -113,6 +113,8 @@ class OnceCodec:
 
 def _unable(ctx: Context[Any, Any], here: Conversation) -> str:
     """Why the user cannot be asked now; empty where they can."""
+    if not here.vouched_for:
+        return wording.NOBODY_KNOWN
     declared = ctx.client_capabilities
     asks = declared.elicitation if declared is not None else None
     if asks is None or (asks.form is None and asks.url is not None):

@@ -27,7 +27,11 @@ def pack(message: Mapping[str, Any]) -> bytes:
 
 
 def key_of(request_id: object) -> str:
-    """What tells the id 1 from the id "1"."""
+    """What tells ids apart, as far as clients do: many take 1.0 and "1" for the 1 that they asked under."""
+    if isinstance(request_id, float) and request_id.is_integer():
+        request_id = int(request_id)
+    if isinstance(request_id, int) and not isinstance(request_id, bool):
+        request_id = str(request_id)
     return json.dumps(request_id)
 
 

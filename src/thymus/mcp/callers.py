@@ -25,19 +25,22 @@ class Caller:
 
     :param user: whose memory it is; ``None`` is the user that the guard was opened for.
     :param conversation: within what taint is kept: what entered it derives from, whoever of this user wrote next.
+    :param vouched_for: whether the host that asks the user in our name is known to be the user's: the process that
+        started this one, or the holder of a token. Anybody on a machine can call a port and answer their own question.
     """
 
     user: str | None
     conversation: str
+    vouched_for: bool = True
 
 
 Whose = Callable[[Context[Any, Any]], Caller]
 """Says who called, from the context of a request; it raises where nobody may."""
 
 
-def only(user: str | None = None) -> Whose:
+def only(user: str | None = None, *, vouched_for: bool = True) -> Whose:
     """Everybody who calls is the same user in the same conversation: over stdio, or on loopback without tokens."""
-    caller = Caller(user=user, conversation=HERE)
+    caller = Caller(user=user, conversation=HERE, vouched_for=vouched_for)
     return lambda _: caller
 
 

@@ -60,6 +60,8 @@ class Conversation:
         self.guard = guard
         self.in_order = anyio.Lock()
         self.patience = Patience()
+        self.vouched_for = True
+        """Whether the host of this conversation is known to be the user's."""
         self._lock = threading.Lock()
         self._turn = guard.turn()
         self._unread: list[tuple[str, Source]] = []
@@ -200,6 +202,7 @@ class Conversations:
             if found is None:
                 unsure = self._forgot_at is not None and now - self._forgot_at <= self._idle_s
                 conversation = Conversation(self._guard.for_user(user), before=(UNKNOWN,) if unsure else ())
+                conversation.vouched_for = caller.vouched_for
             else:
                 conversation = found[0]
             self._going_on[key] = (conversation, now)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import logging
 import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -143,11 +142,15 @@ def _given(ctx: typer.Context, option: str) -> bool:
 
 def _serve_http(guard: MemoryGuard, tokens: Path, host: str, port: int, names: list[str], origins: list[str]) -> None:
     from thymus.mcp import http
+    from thymus.mcp.callers import only
     from thymus.mcp.server import build_server
     from thymus.mcp.tokens import Tokens
 
+    def build(**options: Any) -> Any:
+        return build_server(guard, whose=None if "auth" in options else only(vouched_for=False), **options)
+
     http.serve(
-        functools.partial(build_server, guard),
+        build,
         tokens=Tokens(tokens),
         host=host,
         port=port,

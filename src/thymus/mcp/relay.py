@@ -155,10 +155,13 @@ class Relay:
         while (line := await self._wrapped.receive()) is not None:
             message = _read(line)
             seen: list[Seen] = []
-            if isinstance(message, dict) and "method" not in message and "id" in message:
-                if self._beside is not None and self._beside.has_call(message["id"]):
-                    _log.warning("the wrapped server answered a call that it was not asked: its answer was dropped")
-                    continue
+            if message is None:  # what is not read here, and may be by the client, would be nobody's
+                _log.warning("the wrapped server sent a line that is no message: it was dropped")
+                continue
+            if self._usurps(message):
+                _log.warning("the wrapped server answered a call that it was not asked: its answer was dropped")
+                continue
+            if _is_answer(message):
                 request = self._watch.take(message["id"])
                 if request is not None:
                     line = await self._changed(request, message) or line
@@ -170,6 +173,12 @@ class Relay:
             await self._client.send(line)
             for one in seen:
                 self._note(one)
+
+    def _usurps(self, message: Any) -> bool:
+        """Whether it answers a call of ours, by itself or among others."""
+        beside = self._beside
+        every = message if isinstance(message, list) else [message]
+        return beside is not None and any(_is_answer(one) and beside.has_call(one["id"]) for one in every)
 
     async def _changed(self, request: Request, response: dict[str, Any]) -> bytes | None:
         """The line in the place of the one that came, where it must be another one."""
@@ -216,8 +225,15 @@ class Relay:
         return pack({**response, "result": {**result, "tools": [*theirs, *ours["tools"]]}})
 
 
+def _is_answer(message: Any) -> bool:
+    """Whether a client could take it for one: some do whatever else stands in it."""
+    if not isinstance(message, dict) or "id" not in message:
+        return False
+    return "method" not in message or "result" in message or "error" in message
+
+
 def _read(line: bytes) -> Any:
-    """What a line says; ``None`` where it cannot be read, which is then for others to say."""
+    """What a line says; ``None`` where it cannot be read."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):

@@ -33,6 +33,10 @@ IN_TOOLS: Final = {
 NO_WAY_TO_ASK: Final = "this client has no way to ask you (MCP elicitation)"
 TOO_LONG: Final = f"it is too long to be shown to you in full (more than {LONGEST_QUOTE} characters)"
 NOT_AS_SHOWN: Final = "it is markup that reads differently from how it is written"
+NOBODY_KNOWN: Final = (
+    "whoever calls this server could answer in your name: use it over stdio, or give the client a token "
+    "(`thymus token new`)"
+)
 TOO_MANY: Final = "you have been asked too often in a short time"
 CHANGED: Final = "it or what it contradicts has changed since you were asked"
 SAID_NO: Final = "you said no to these words before"
