@@ -170,9 +170,9 @@ class Relay:
                 for one in message:
                     if isinstance(one, dict) and (request := self._watch.take(one.get("id"))):
                         seen += self._watch.seen(request, one)
-            await self._client.send(line)
-            for one in seen:
+            for one in seen:  # before the client has it, which may be gone or ask on in the next moment
                 self._note(one)
+            await self._client.send(line)
 
     def _usurps(self, message: Any) -> bool:
         """Whether it answers a call of ours, by itself or among others."""
