@@ -16,16 +16,22 @@ from dataclasses import dataclass, field
 class Fallback:
     """One time that something bundled answered in a model's place.
 
-    :param what: what was done by what, in place of which model; system wording, kept in the ledger.
+    :param did: what was done by what; system wording.
+    :param model: in whose place.
     :param because: what the model's provider said; it may quote what it was sent, so it is kept nowhere.
     """
 
-    what: str
+    did: str
+    model: str
     because: str
 
+    @property
+    def what(self) -> str:
+        """What was done in whose place, as the ledger keeps it."""
+        return f"{self.did}, in place of {self.model}"
+
     def __str__(self) -> str:
-        model = self.what.rpartition("in place of ")[2]
-        return f"{self.what}: {self.because.removeprefix(model).lstrip(': ')}"
+        return f"{self.what}: {self.because.removeprefix(self.model).lstrip(': ')}"
 
 
 @dataclass(slots=True)
@@ -44,10 +50,10 @@ class Heard:
 _heard: ContextVar[Heard | None] = ContextVar("thymus_heard", default=None)
 
 
-def fell_back(what: str, because: object) -> None:
+def fell_back(did: str, model: str, because: object) -> None:
     """Say that something stood in for a model."""
     if heard := _heard.get():
-        heard.fallbacks.append(Fallback(what=what, because=str(because)))
+        heard.fallbacks.append(Fallback(did=did, model=model, because=str(because)))
 
 
 def calls_so_far(more: int = 0) -> int:

@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 LONGEST_MESSAGE: Final = 10_000_000
 """Characters. A longer message is refused rather than cut: nothing of it would be lost unseen."""
 
-AT_ONCE: Final = 8
-"""Questions to a language model that ``remember_many`` has under way at the same time."""
-
 
 class MemoryGuard:
     """The long-term memory of one user, guarded.
@@ -181,7 +178,7 @@ class MemoryGuard:
         stream = iter(messages)
         if self.llm is None:
             return in_batches(self._parts, self._settle, stream)
-        return side_by_side(self._parts, self._scope, self._settle, stream, self.llm, at_once or AT_ONCE)
+        return side_by_side(self._parts, self._scope, self._settle, stream, self.llm, at_once or self.llm.at_once)
 
     def _settle(self, prepared: Sequence[Prepared]) -> list[Written]:
         with self._writing:

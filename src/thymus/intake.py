@@ -193,7 +193,7 @@ def _classify(judge: Judge, statements: Sequence[Statement]) -> list[Kind]:
     except Exception as error:  # noqa: BLE001  (whatever a judge does, no message is lost)
         _log.warning("judge %s could not classify: %s", judge.name, type(error).__name__)
         _log.debug("its failure", exc_info=True)
-        fell_back(f"the typed rules sorted, in place of the judge {judge.name}", error)
+        fell_back("the typed rules sorted", f"the judge {judge.name}", error)
     from thymus.judges import get_judge
 
     return get_judge("typed").classify(statements)

@@ -64,7 +64,7 @@ def foresee(parts: Parts, scope: Scope, prepared: Prepared, *, crowded: bool = F
     """
     if not prepared.drafts or prepared.heard.fallbacks:  # else the model has just failed
         return
-    found, _ = parts.store.rivals(scope, _probes(prepared.drafts), RIVALS)
+    _, found, _ = _near(parts.store, scope, prepared.drafts)
     prepared.heard.crowded = crowded
     with listening(prepared.heard):
         _relate(parts.judge, prepared.drafts, found)
@@ -252,15 +252,12 @@ def rule(
 
     :param busy: the scope never stood still: go the careful way.
     """
-    probes = _probes(drafts)
-    found, version = parts.store.rivals(scope, probes, RIVALS)
+    echoes, found, version = _near(parts.store, scope, drafts)
     registry = parts.registries.of(parts.store, scope)
-    echoes = [_echo(draft.claim, near) for draft, near in zip(drafts, found, strict=True)]
-    found = [[] if echo else near for echo, near in zip(echoes, found, strict=True)]
     relations = _relate(parts.judge, drafts, found)
     superseded: list[str] = []
     decided: list[Ruling] = []
-    for draft, probe, near, answers_, echo in zip(drafts, probes, found, relations, echoes, strict=True):
+    for draft, near, answers_, echo in zip(drafts, found, relations, echoes, strict=True):
         ruling = Ruling(claim=draft.claim, vector=draft.vector, echo=echo)
         decided.append(ruling)
         if echo:
@@ -271,7 +268,7 @@ def rule(
         depth = RIVALS
         while ruling.decision.effect is Effect.REPLACE:  # many may have said what it replaces (G8)
             depth *= 4
-            [near], _ = parts.store.rivals(scope, [probe], depth)
+            [near], _ = parts.store.rivals(scope, [_probe(draft)], depth)
             wider = replace(ruling, rivals=_judged(near, _relate(parts.judge, [draft], [near])[0]))
             wider.decide(policy, superseded)
             ruling.rivals = wider.rivals  # all that were compared, whatever they change
@@ -288,8 +285,17 @@ def rule(
     return decided, version
 
 
-def _probes(drafts: Sequence[Draft]) -> list[Probe]:
-    return [Probe(text=draft.claim.text, vector=draft.vector, origins=draft.claim.origins) for draft in drafts]
+def _near(
+    store: Store, scope: Scope, drafts: Sequence[Draft]
+) -> tuple[list[Belief | None], list[Sequence[Neighbour]], int]:
+    """For each claim the belief that it only repeats, or else the rivals that it is judged with; and the version."""
+    found, version = store.rivals(scope, [_probe(draft) for draft in drafts], RIVALS)
+    echoes = [_echo(draft.claim, near) for draft, near in zip(drafts, found, strict=True)]
+    return echoes, [[] if echo else near for echo, near in zip(echoes, found, strict=True)], version
+
+
+def _probe(draft: Draft) -> Probe:
+    return Probe(text=draft.claim.text, vector=draft.vector, origins=draft.claim.origins)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -376,7 +382,7 @@ def answers(judge: Judge, pairs: Sequence[tuple[Statement, Statement]]) -> list[
         _log.warning("judge %s could not relate: %s", judge.name, type(error).__name__)
         _log.debug("its failure", exc_info=True)
         because = f"failed ({type(error).__name__})"
-        fell_back(f"no contradiction was ruled out, in place of the judge {judge.name}", error)
+        fell_back("no contradiction was ruled out", f"the judge {judge.name}", error)
     return [Relation.unknown(because, judge=judge.name)] * len(pairs)
 
 

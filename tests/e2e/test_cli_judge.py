@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from providers import Fault, Provider, Sent, a_chat
+from providers import Fault, Provider, Sent, a_chat, running
 from typer.testing import CliRunner, Result
 
 from thymus.cli import judging
@@ -77,17 +76,8 @@ class Scripted(Provider):
         return a_chat(json.dumps(found)) | {"model": self.model}
 
 
-@contextmanager
-def scripted(verdict: Verdict, *, model: str = "m") -> Iterator[Scripted]:
-    server = Scripted(verdict, model=model)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+def scripted(verdict: Verdict, *, model: str = "m") -> AbstractContextManager[Scripted]:
+    return running(Scripted(verdict, model=model))
 
 
 def key(text: str) -> str:

@@ -8,16 +8,16 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from providers import Fault, Provider, Sent, a_chat
+from providers import Fault, Provider, Sent, a_chat, running
 from typer.testing import CliRunner, Result
 
-from thymus.cli import bulk, costs, model_health
+from thymus.cli import costs, model_health, waiting
 from thymus.cli.program import app
 from thymus.llm import asking
 from thymus.llm.echo import sentences
@@ -105,17 +105,8 @@ class Reader(Provider):
         return {"same_thing": True, "both_can_hold": False, "stated": True}
 
 
-@contextmanager
-def reading(**kwargs: Any) -> Iterator[Reader]:
-    server = Reader(**kwargs)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+def reading(**kwargs: Any) -> AbstractContextManager[Reader]:
+    return running(Reader(**kwargs))
 
 
 def address(server: Provider) -> str:
@@ -500,7 +491,7 @@ def test_options_of_models_want_a_model(notes: Path, own_memory: Path) -> None:
 def test_lines_of_progress_say_the_cost_so_far(
     notes: Path, priced: Callable[[Reader], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "LINE_EVERY", 0.0)
+    monkeypatch.setattr(waiting, "LINE_EVERY", 0.0)
     with reading() as server:
         done = run("ingest", str(notes), "--llm", priced(server), "--concurrency", "1", "--limit", "2")
         assert re.match(r"1 messages, [0-9.,]+/s, \$0\.0002 in 1 call\n", done.stderr)

@@ -6,10 +6,10 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 
 @dataclass
@@ -137,10 +137,12 @@ def a_chat(text: str | None, *, stop: str = "stop", refusal: str | None = None) 
     }
 
 
+P = TypeVar("P", bound=Provider)
+
+
 @contextmanager
-def serving(*script: str | dict[str, Any] | Fault) -> Iterator[Provider]:
-    """A provider while the block runs."""
-    server = Provider(*script)
+def running(server: P) -> Iterator[P]:
+    """A provider of any sort, at work while the block runs."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
@@ -149,3 +151,8 @@ def serving(*script: str | dict[str, Any] | Fault) -> Iterator[Provider]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def serving(*script: str | dict[str, Any] | Fault) -> AbstractContextManager[Provider]:
+    """A provider that answers by a script while the block runs."""
+    return running(Provider(*script))

@@ -10,15 +10,14 @@ from __future__ import annotations
 import json
 import re
 import socket
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from functools import cache
 from hashlib import blake2b
 from typing import Any, Final, Protocol
 
-from providers import Provider, Sent, a_chat
+from providers import Provider, Sent, a_chat, running
 
 from thymus import Kind, Relation
 from thymus.core.claims import fold
@@ -184,18 +183,9 @@ class ScriptedProvider(Provider):
         return a_chat(said) if said is not None else a_chat("", stop="content_filter")
 
 
-@contextmanager
-def serving_script(script: Script) -> Iterator[ScriptedProvider]:
-    """A provider while the block runs."""
-    server = ScriptedProvider(script)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+def serving_script(script: Script) -> AbstractContextManager[ScriptedProvider]:
+    """A provider that answers by a script while the block runs."""
+    return running(ScriptedProvider(script))
 
 
 class ScriptedModel:

@@ -332,7 +332,7 @@ def test_a_model_that_fails_leaves_the_first_answer_and_is_heard() -> None:
     with listening() as heard:
         assert cascade.relate(places(3)) == first
     assert heard.fallbacks == [
-        Fallback(what="the judge local judged alone, in place of slow", because="the provider says SECRET")
+        Fallback(did="the judge local judged alone", model="slow", because="the provider says SECRET")
     ]
     assert cascade.relate(places(3)) == first  # nobody listens
 

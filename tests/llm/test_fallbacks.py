@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import pytest
-from providers import Fault, Provider, Sent, _Handler, a_chat
+from providers import Fault, Provider, Sent, _Handler, a_chat, running
 
 from thymus import Kind, MemoryGuard, Outcome, Source, Written
 from thymus.errors import ConfigError
@@ -122,15 +122,10 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[Minded]:
-    server = Minded()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    with MemoryGuard(llm=server.name, embedder="hash") as guard:  # imports take their time
-        tell(guard)
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with running(Minded()) as server:
+        with MemoryGuard(llm=server.name, embedder="hash") as guard:  # imports take their time
+            tell(guard)
+        yield server
 
 
 @contextmanager

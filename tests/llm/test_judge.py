@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from providers import Fault, Provider, Sent, _Handler, a_chat, a_message
+from providers import Fault, Provider, Sent, _Handler, a_chat, a_message, running
 
 from thymus import Source
 from thymus.core.claims import Kind
@@ -118,12 +118,7 @@ _KEPT: dict[str, tuple[Minded, Backend]] = {}
 def _kept() -> Iterator[None]:
     with ExitStack() as stack:
         for wire in WIRES:
-            server = Minded()
-            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-            thread.start()
-            stack.callback(thread.join)
-            stack.callback(server.server_close)
-            stack.callback(server.shutdown)
+            server = stack.enter_context(running(Minded()))
             backend = open_backend(*named(wire, server))
             stack.callback(backend.close)
             _KEPT[wire] = server, backend

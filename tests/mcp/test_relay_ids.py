@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from thymus.mcp.beside import key_of
-from thymus.mcp.relay import _is_answer, _read
+from thymus.mcp.beside import key_of, unpack
+from thymus.mcp.relay import _is_answer
 
 
 def test_ids_are_told_apart_as_far_as_clients_do() -> None:
@@ -34,4 +34,4 @@ def test_an_answer_is_whatever_a_client_could_take_for_one(message: Any, answers
 
 @pytest.mark.parametrize("line", [b"\xff{}", b'{"id": ' + b"9" * 5_000 + b"}", b"[" * 100_000, b"{", b""])
 def test_what_cannot_be_read_is_no_message(line: bytes) -> None:
-    assert _read(line) is None
+    assert unpack(line) is None

@@ -8,17 +8,18 @@ import signal
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from thymus.cli import costs
 from thymus.cli.frame import INTERRUPTED, PROBLEMS, Session, complain, examples, is_file, session
+from thymus.cli.waiting import now_and_then
 from thymus.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,10 +38,6 @@ class Form(StrEnum):
     TEXT = "text"
     CSV = "csv"
     JSONL = "jsonl"
-
-
-LINE_EVERY: Final = 5.0
-"""Seconds between lines of progress where there is no terminal to draw a bar on."""
 
 
 def register(app: typer.Typer) -> None:
@@ -266,7 +263,7 @@ def _heard_at_once(guard: MemoryGuard) -> Iterator[None]:
 def _progress(guard: MemoryGuard, tally: Tally, paths: list[Path], reading: Reading) -> Iterator[Callable[[], None]]:
     """A bar on stderr at a terminal, else a line now and then; with what a language model has cost so far."""
     if not sys.stderr.isatty():
-        yield _lines(guard, tally)
+        yield now_and_then(partial(_line, guard, tally))
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -297,14 +294,6 @@ def _progress(guard: MemoryGuard, tally: Tally, paths: list[Path], reading: Read
         yield step
 
 
-def _lines(guard: MemoryGuard, tally: Tally) -> Callable[[], None]:
-    last = time.monotonic()
-
-    def step() -> None:
-        nonlocal last
-        if time.monotonic() - last >= LINE_EVERY:
-            last = time.monotonic()
-            cost = f", {costs.so_far(guard.llm)}" if guard.llm else ""
-            print(f"{tally.read:,} messages, {costs.pace(tally.rate)}/s{cost}", file=sys.stderr, flush=True)
-
-    return step
+def _line(guard: MemoryGuard, tally: Tally) -> str:
+    cost = f", {costs.so_far(guard.llm)}" if guard.llm else ""
+    return f"{tally.read:,} messages, {costs.pace(tally.rate)}/s{cost}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -16,6 +15,7 @@ import typer
 
 from thymus.cli import costs
 from thymus.cli.frame import PROBLEMS, complain, examples, session
+from thymus.cli.waiting import now_and_then
 from thymus.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 BUNDLED_PAIRS: Final = "judge_pairs.jsonl"
 BUNDLED_ORDERS: Final = "judge_injections.jsonl"
-LINE_EVERY: Final = 5.0
-"""Seconds between lines of progress where there is no terminal to draw a bar on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,14 +213,13 @@ def _progress(panel: Panel, total: int) -> Iterator[Callable[[int], None]]:
 
 
 def _lines(panel: Panel, total: int) -> Callable[[int], None]:
-    done, last = 0, time.monotonic()
+    done = 0
+    say = now_and_then(lambda: f"{done:,} of {total:,} pairs  {cost_so_far(panel)}".rstrip())
 
     def step(many: int) -> None:
-        nonlocal done, last
+        nonlocal done
         done += many
-        if time.monotonic() - last >= LINE_EVERY:
-            last = time.monotonic()
-            print(f"{done:,} of {total:,} pairs  {cost_so_far(panel)}".rstrip(), file=sys.stderr, flush=True)
+        say()
 
     return step
 

@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+
+LINE_EVERY: Final = 5.0
+"""Seconds between lines of progress where there is no terminal to draw a bar on."""
+
+
+def now_and_then(line: Callable[[], str]) -> Callable[[], None]:
+    """A step that says on stderr how far it is, unless it has just done so."""
+    last = time.monotonic()
+
+    def step() -> None:
+        nonlocal last
+        if time.monotonic() - last >= LINE_EVERY:
+            last = time.monotonic()
+            print(line(), file=sys.stderr, flush=True)
+
+    return step
 
 
 class Bar:

@@ -85,7 +85,7 @@ class Listener:
         event = item.get("event")
         if not isinstance(event, Mapping):
             raise InputError("an event is a JSON object")
-        self._note_schedules(event)
+        typed = self._note_schedules(event) and _typed(item)
         if payloads.scheduled(event) or event.get("hook_event_name") not in (
             "UserPromptSubmit",
             "PostToolUse",
@@ -97,7 +97,7 @@ class Listener:
         when = datetime.fromtimestamp(at, UTC)
         try:
             if event.get("hook_event_name") == "UserPromptSubmit":
-                self._prompt(item, event, guard, session, say, name, when)
+                self._prompt(event, guard, session, say, name, when, typed=typed)
             else:
                 self._result(event, session, name, when)
         except (InputError, SourceError):
@@ -167,25 +167,25 @@ class Listener:
         key = (settings, text_of(event, "session_id"))
         return self._sessions.get(key, guard)
 
-    def _surely_typed(self, item: Mapping[str, Any], event: Mapping[str, Any]) -> bool:
-        """Whether nobody but the user can have written the prompt."""
-        return _typed(item) and not self._scheduled.full and _on_file(text_of(event, "cwd")) is not None
-
-    def _note_schedules(self, event: Mapping[str, Any]) -> None:
+    def _note_schedules(self, event: Mapping[str, Any]) -> bool:
+        """Keep what the assistant scheduled; whether a prompt can be told from all that was."""
+        on_file = _on_file(text_of(event, "cwd"))
         try:
-            self._scheduled.add(payloads.scheduled(event), on_file=_on_file(text_of(event, "cwd")) or ())
+            self._scheduled.add(payloads.scheduled(event), on_file=on_file or ())
         except OSError as error:
             raise LaterError(f"its state folder cannot be written: {error.strerror}") from error
+        return on_file is not None and not self._scheduled.full
 
     def _prompt(
         self,
-        item: Mapping[str, Any],
         event: Mapping[str, Any],
         guard: MemoryGuard,
         session: Session,
         say: Callable[[Answer], None],
         name: str,
         when: datetime,
+        *,
+        typed: bool,
     ) -> None:
         prompt = text_of(event, "prompt")
         if pastes.machine_made(prompt):
@@ -195,7 +195,7 @@ class Listener:
             return
         words = pastes.split(prompt)
         known: dict[str, Any] = {
-            "source": Source.parse("user", authenticated=self._surely_typed(item, event), user_id=guard.user_id),
+            "source": Source.parse("user", authenticated=typed, user_id=guard.user_id),
             "observed_at": when,
         }
         id_ = _message_id(event, text_of(event, "prompt_id") or name)

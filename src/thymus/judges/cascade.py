@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from thymus.core.claims import Claim, Kind, more_careful
-from thymus.core.relations import CONFIRMED, Label, Relation
+from thymus.core.relations import Label, Relation
 from thymus.errors import JudgeError
 from thymus.fallbacks import calls_so_far, fell_back
 from thymus.ports import Statement
@@ -35,7 +35,6 @@ UNSURE: Final = 0.03
 of held-out authors are below it, and a model is asked in one of ten writes about nothing in particular."""
 SURE: Final = 0.90
 """From this probability on it is sure that there is one, and that it may replace."""
-_UNCONFIRMED: Final = CONFIRMED - 0.01
 
 
 class SecondJudge(Protocol):
@@ -137,7 +136,7 @@ class CascadeJudge:
             calls_so_far(opinions.calls)
             counts += Counts(calls=opinions.calls)
             if opinions.because:
-                fell_back(_alone("judged", self._first, self._second), opinions.because)
+                fell_back(f"the judge {self._first.name} judged alone", self._second.name, opinions.because)
                 calls_so_far(self._most_calls)  # what fails once is not asked again for this write
             for place, opinion in zip(unsure, opinions.relations, strict=True):
                 if opinion is not None:
@@ -162,7 +161,7 @@ class CascadeJudge:
             try:
                 told = self._second.classify([given[place] for place in unsure])
             except JudgeError as error:
-                fell_back(_alone("sorted", self._first, self._second), error)
+                fell_back(f"the judge {self._first.name} sorted alone", self._second.name, error)
             else:
                 for place, kind in zip(unsure, told, strict=True):
                     kinds[place] = more_careful(kinds[place], kind)
@@ -191,10 +190,6 @@ def join(first: Relation, second: Relation) -> Relation:
         return replace(first, because=because)
     label = Label.SAME if repeats else second.label
     return replace(second, label=label, contradiction=first.contradiction, because=because)
-
-
-def _alone(did: str, first: Judge, second: SecondJudge) -> str:
-    return f"the judge {first.name} {did} alone, in place of {second.name}"
 
 
 def _told(before: Relation, after: Relation) -> Counts:

@@ -26,6 +26,7 @@ MOST: Final = 60
 """Statements that are taken from one message."""
 WITHIN_S: Final = 30.0
 """Seconds after which an extraction is given up."""
+_BUNDLED: Final = "the bundled rules extracted"
 _MEANT: Final = 0.5
 """The share of a quotation, or of a sentence, that both must have in common for the one to mean the other."""
 
@@ -118,7 +119,7 @@ class ModelExtractor:
             quotations = self._quoted(text[:LONGEST_READ], source) if text.strip() else ()
         except Exception as error:  # whatever a model does, no message is lost
             if self._falls_back:
-                fell_back(f"the bundled rules extracted, in place of {self._model.name}", error)
+                fell_back(_BUNDLED, self._model.name, error)
                 return tuple(self._rules.extract(text, source=source))
             if not isinstance(error, ModelRefusalError):
                 raise
@@ -154,10 +155,7 @@ class ModelExtractor:
         with self._counting:
             self.refused += len(quotations) - len(quoted)
         if given and not quoted and self._falls_back:
-            fell_back(
-                f"the bundled rules extracted, in place of {self._model.name}",
-                f"{self._model.name} quoted nothing that the message says",
-            )
+            fell_back(_BUNDLED, self._model.name, "quoted nothing that the message says")
         all_of_it = source.is_user or len(quoted) < len(given) or (self._falls_back and not quoted)
         known: Sequence[Passage] = ()
         if all_of_it or len(text) > LONGEST_READ:

@@ -116,7 +116,7 @@ class ModelJudge:
         if len(given) < len(pairs):
             raise JudgeError(opinions.because)
         if opinions.because:
-            fell_back(f"nobody confirmed what was found, in place of {self.name}", opinions.because)
+            fell_back("nobody confirmed what was found", self.name, opinions.because)
         return given
 
     def opine(

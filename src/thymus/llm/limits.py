@@ -97,6 +97,11 @@ class LimitedModel:
         return self._spent
 
     @property
+    def at_once(self) -> int:
+        """How many questions are under way at most."""
+        return self._most[-1]
+
+    @property
     def exhausted(self) -> bool:
         """Whether the spending limit is reached, so that nothing more is asked."""
         return self.max_usd is not None and (self._spent.usd >= self.max_usd or self._spent.unpriced > 0)
@@ -148,7 +153,7 @@ class LimitedModel:
     @contextmanager
     def _in_turn(self, within: float | None) -> Iterator[None]:
         with self._turn:
-            if not self._turn.wait_for(lambda: self._under_way < self._most[-1], within):
+            if not self._turn.wait_for(lambda: self._under_way < self.at_once, within):
                 raise ModelError(f"{self.name} had too many questions before this one: run fewer at once")
             self._under_way += 1
         try:

@@ -26,6 +26,14 @@ def pack(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"
 
 
+def unpack(line: bytes) -> Any:
+    """What a line says; ``None`` where it cannot be read."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
 def key_of(request_id: object) -> str:
     """What tells ids apart, as far as clients do: many take 1.0 and "1" for the 1 that they asked under."""
     if isinstance(request_id, float) and request_id.is_integer():

@@ -54,14 +54,14 @@ class Conversation:
 
     :param guard: the user's own; nobody else uses it.
     :param before: sources that may have entered before anything was kept.
+    :param vouched_for: whether its host is known to be the user's (``Caller``).
     """
 
-    def __init__(self, guard: MemoryGuard, *, before: Iterable[Source] = ()) -> None:
+    def __init__(self, guard: MemoryGuard, *, before: Iterable[Source] = (), vouched_for: bool = True) -> None:
         self.guard = guard
         self.in_order = anyio.Lock()
         self.patience = Patience()
-        self.vouched_for = True
-        """Whether the host of this conversation is known to be the user's."""
+        self.vouched_for = vouched_for
         self._lock = threading.Lock()
         self._turn = guard.turn()
         self._unread: list[tuple[str, Source]] = []
@@ -201,8 +201,11 @@ class Conversations:
             found = self._going_on.pop(key, None)
             if found is None:
                 unsure = self._forgot_at is not None and now - self._forgot_at <= self._idle_s
-                conversation = Conversation(self._guard.for_user(user), before=(UNKNOWN,) if unsure else ())
-                conversation.vouched_for = caller.vouched_for
+                conversation = Conversation(
+                    self._guard.for_user(user),
+                    before=(UNKNOWN,) if unsure else (),
+                    vouched_for=caller.vouched_for,
+                )
             else:
                 conversation = found[0]
             self._going_on[key] = (conversation, now)

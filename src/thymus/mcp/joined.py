@@ -8,14 +8,13 @@ one first falls back, as it does for any server of before. Names of tools and pr
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from thymus._version import __version__
-from thymus.mcp.beside import key_of, pack
+from thymus.mcp.beside import key_of, pack, unpack
 
 if TYPE_CHECKING:
     from thymus.mcp.pipes import Peer
@@ -105,10 +104,7 @@ class Joined:
 
     async def send(self, line: bytes) -> None:
         """A message of the client, to whom it is for."""
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            return
+        message = unpack(line)
         if not isinstance(message, dict):
             return
         if "method" in message and "id" in message:
@@ -258,10 +254,7 @@ class Joined:
             await self._out.put(None)
 
     async def _hear(self, member: _Member, line: bytes) -> None:
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            return
+        message = unpack(line)
         if not isinstance(message, dict):
             return
         if "method" in message and "id" in message:

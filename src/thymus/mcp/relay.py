@@ -8,12 +8,11 @@ have some, and a call of one of ours never reaches the wrapped server. So whatev
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from thymus.mcp.beside import Beside, key_of, pack
+from thymus.mcp.beside import Beside, key_of, pack, unpack
 from thymus.mcp.watching import Request, Seen, Watch
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class Relay:
 
     async def _from_client(self) -> None:
         while (line := await self._client.receive()) is not None:
-            message = _read(line)
+            message = unpack(line)
             if not isinstance(message, dict):
                 for one in message if isinstance(message, list) else ():
                     self._watch.await_answer(one)
@@ -153,7 +152,7 @@ class Relay:
 
     async def _from_wrapped(self) -> None:
         while (line := await self._wrapped.receive()) is not None:
-            message = _read(line)
+            message = unpack(line)
             seen: list[Seen] = []
             if message is None:  # what is not read here, and may be by the client, would be nobody's
                 _log.warning("the wrapped server sent a line that is no message: it was dropped")
@@ -230,11 +229,3 @@ def _is_answer(message: Any) -> bool:
     if not isinstance(message, dict) or "id" not in message:
         return False
     return "method" not in message or "result" in message or "error" in message
-
-
-def _read(line: bytes) -> Any:
-    """What a line says; ``None`` where it cannot be read."""
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
