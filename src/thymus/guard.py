@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from thymus import amendments, config, retrieval
-from thymus.core.beliefs import HELD_BACK, SHOWN, Act, Belief, Change, Edge, Revision, Status
+from thymus.core.beliefs import HELD_BACK, LIVE, SHOWN, Act, Belief, Change, Edge, Revision, Status
 from thymus.core.claims import Scope
 from thymus.core.disclose import Memory, Recall
 from thymus.core.gates import DEFAULT_GATE, get_gate
@@ -136,6 +136,7 @@ class MemoryGuard:
         derived_from: Iterable[str | Source | Memory] = (),
         message_id: str | None = None,
         hold: bool = False,
+        over: Iterable[str] = (),
     ) -> Written:
         """Learn from a message.
 
@@ -148,6 +149,9 @@ class MemoryGuard:
         :param message_id: the channel's own id of the message; the same message changes nothing a second time.
         :param hold: keep what it states from the model until the user settles it, whatever the gate says: for what you
             know that nobody vouches for.
+        :param over: ids of the memories whose place it is to take, where you know that without a judge: it has the key
+            of that record, or edits it. It replaces them where the gate lets its source do so; where not, it is held
+            back against them.
         :raises InputError, SourceError, StoreError: nothing was learned; the message says what would help.
         """
         message = self.message(
@@ -158,6 +162,7 @@ class MemoryGuard:
             derived_from=derived_from,
             message_id=message_id,
             hold=hold,
+            over=over,
         )
         prepared = prepare(self._parts, [message])
         if self.llm is not None:
@@ -194,6 +199,7 @@ class MemoryGuard:
         derived_from: Iterable[str | Source | Memory] = (),
         message_id: str | None = None,
         hold: bool = False,
+        over: Iterable[str] = (),
     ) -> Message:
         """A message checked as ``remember`` checks it, for ``remember_many``; the same arguments and errors.
 
@@ -209,6 +215,7 @@ class MemoryGuard:
             observed_at=_zoned(observed_at),
             message_id=message_id,
             hold=hold,
+            over=tuple(self._standing(id_).id for id_ in _ids(over)),
         )
 
     def _lineage(self, derived_from: Iterable[str | Source | Memory]) -> tuple[Source, ...]:
@@ -288,6 +295,12 @@ class MemoryGuard:
             )
         return found
 
+    def _standing(self, memory_id: str) -> Belief:
+        belief = self._belief(memory_id)
+        if belief.status not in LIVE:
+            raise InputError(f"{memory_id} is {belief.status}: over names memories that stand or are held back")
+        return belief
+
     # Acting
 
     def check_action(
@@ -332,9 +345,7 @@ class MemoryGuard:
         """
         if not isinstance(accept, bool):
             raise InputError(f"accept is True or False, not {accept!r}")
-        over = (over,) if isinstance(over, str) else tuple(over)
-        if not all(isinstance(id_, str) for id_ in over):
-            raise InputError("over names memories by their ids")
+        over = _ids(over)
         if over and not accept:
             raise InputError("over is for a claim that is accepted: leave it out to decline it")
         if memory_id in over:
@@ -526,6 +537,13 @@ class MemoryGuard:
     def verify(self) -> Verification:
         """Check the whole store, every user's part of it: ``problems`` names each changed, missing or reordered row."""
         return self._parts.store.verify()
+
+
+def _ids(over: Iterable[str]) -> tuple[str, ...]:
+    over = (over,) if isinstance(over, str) else tuple(over)
+    if not all(isinstance(id_, str) for id_ in over):
+        raise InputError("over names memories by their ids")
+    return over
 
 
 def _no(_: Event) -> bool:

@@ -47,6 +47,7 @@ class Message:
         from the same source is a new message where these differ.
     :param hidden: the names of hazards in what came that no person could read, and that is not in ``text``.
     :param hold: keep what it states from the model until the user settles it, whatever the gate says.
+    :param over: ids of the memories whose place it is to take, as the application knows without a judge.
     """
 
     text: str
@@ -56,6 +57,7 @@ class Message:
     message_id: str | None = None
     hidden: tuple[str, ...] = ()
     hold: bool = False
+    over: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, raw: str, **known: Any) -> Message:

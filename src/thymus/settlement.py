@@ -24,7 +24,7 @@ from thymus.core.disclose import Memory
 from thymus.core.gates import held, too_busy
 from thymus.core.policy import Circumstances, Effect, Policy, Rival
 from thymus.core.provenance import Assurance
-from thymus.core.relations import REPEATS, Label, Relation
+from thymus.core.relations import REPEATS, STATED, Label, Relation
 from thymus.errors import StaleVersionError
 from thymus.fallbacks import fell_back, listening
 from thymus.intake import Draft, Message, Parts, Prepared
@@ -235,7 +235,7 @@ def _propose(
 ) -> _Proposal:
     """One round of reading, judging and deciding."""
     drafts = [replace(draft, claim=replace(draft.claim, evidence_id=evidence.id)) for draft in prepared.drafts]
-    rulings, version = rule(parts, policy, scope, drafts, busy=busy)
+    rulings, version = rule(parts, policy, scope, drafts, over=prepared.message.over, busy=busy)
     if prepared.message.hold:
         for ruling in rulings:
             ruling.decision = held(ruling.decision)
@@ -246,15 +246,23 @@ def _propose(
 
 
 def rule(
-    parts: Parts, policy: Policy, scope: Scope, drafts: Sequence[Draft], *, busy: bool = False
+    parts: Parts,
+    policy: Policy,
+    scope: Scope,
+    drafts: Sequence[Draft],
+    *,
+    over: Sequence[str] = (),
+    busy: bool = False,
 ) -> tuple[list[Ruling], int]:
     """What the claims of a message come to, and the version of the scope that they were decided at.
 
+    :param over: ids of beliefs whose place they are to take, whatever the judge says of the pair.
     :param busy: the scope never stood still: go the careful way.
     """
     echoes, found, version = _near(parts.store, scope, drafts)
     registry = parts.registries.of(parts.store, scope)
     relations = _relate(parts.judge, drafts, found)
+    stated = _stated(parts.store, scope, over)
     superseded: list[str] = []
     decided: list[Ruling] = []
     for draft, near, answers_, echo in zip(drafts, found, relations, echoes, strict=True):
@@ -263,13 +271,14 @@ def rule(
         if echo:
             continue
         ruling.circumstances = circumstances(ruling.claim, registry)
-        ruling.rivals = _judged(near, answers_)
+        ruling.rivals = _with(stated, _judged(near, answers_))
         ruling.decide(policy, superseded)
         depth = RIVALS
         while ruling.decision.effect is Effect.REPLACE:  # many may have said what it replaces (G8)
             depth *= 4
             [near], _ = parts.store.rivals(scope, [_probe(draft)], depth)
-            wider = replace(ruling, rivals=_judged(near, _relate(parts.judge, [draft], [near])[0]))
+            judged = _judged(near, _relate(parts.judge, [draft], [near])[0])
+            wider = replace(ruling, rivals=_with(stated, judged))
             wider.decide(policy, superseded)
             ruling.rivals = wider.rivals  # all that were compared, whatever they change
             if wider.decision.effect is not Effect.REPLACE or len(wider.decision.supersedes) <= len(
@@ -338,6 +347,21 @@ def _judged(near: Sequence[Neighbour], relations: Sequence[Relation]) -> list[Ri
         Rival(belief=neighbour.belief, relation=relation, owner=owner_of(neighbour.belief.claim))
         for neighbour, relation in zip(near, relations, strict=True)
     ]
+
+
+def _stated(store: Store, scope: Scope, over: Sequence[str]) -> list[Rival]:
+    """The live beliefs whose place is to be taken, as rivals."""
+    return [
+        Rival(belief=belief, relation=STATED, owner=owner_of(belief.claim))
+        for belief in (store.get(scope, list(over)) if over else {}).values()
+        if belief.status in LIVE
+    ]
+
+
+def _with(stated: Sequence[Rival], judged: Sequence[Rival]) -> list[Rival]:
+    """What the application says counts before what the judge says of the same pair."""
+    known = {rival.belief.id for rival in stated}
+    return [*stated, *(rival for rival in judged if rival.belief.id not in known)]
 
 
 def _echo(claim: Claim, near: Sequence[Neighbour]) -> Belief | None:

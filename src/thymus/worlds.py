@@ -19,7 +19,7 @@ import numpy as np
 from thymus.circumstances import Registries
 from thymus.core.beliefs import LIVE, Act, Belief, Cause, Change, Edge, Revision, Status, birth
 from thymus.core.decide import contradicted
-from thymus.core.relations import REPEATS, Label, Relation
+from thymus.core.relations import REPEATS, STATED, Label, Relation
 from thymus.core.replay import Omission, Outcome, outcome, superseded
 from thymus.intake import Draft, Parts
 from thymus.ports import Entry, Neighbour, Probe, Statement, Vector
@@ -86,6 +86,11 @@ class Kept:
             self.keep(pair, relation)
             self.fresh[pair] = relation
 
+    def stated(self, beliefs: Sequence[Belief]) -> list[str]:
+        """Ids of the beliefs whose place the application said that these are to take."""
+        pairs = (pair for belief in beliefs for pair in self.pairs.get(belief.id, ()) if pair[0] == belief.id)
+        return [rival for claim, rival in dict.fromkeys(pairs) if self.answers[claim, rival] == STATED]
+
     def note(self, entry: Entry) -> None:
         """Remember what an act superseded."""
         for change in entry.changes:
@@ -146,7 +151,7 @@ class World:
     def rule(self, beliefs: Sequence[Belief]) -> dict[str, Outcome]:
         """What today's code makes here of a message with these claims."""
         drafts = [self.kept.draft(belief, self.store.dim) for belief in beliefs]
-        rulings, _ = rule(self.parts, self.policy, self.scope, drafts)
+        rulings, _ = rule(self.parts, self.policy, self.scope, drafts, over=self.kept.stated(beliefs))
         return {belief.id: self._outcome(belief, ruling) for belief, ruling in zip(beliefs, rulings, strict=True)}
 
     def _outcome(self, belief: Belief, ruling: Ruling) -> Outcome:

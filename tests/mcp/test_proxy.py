@@ -76,8 +76,10 @@ def test_nothing_of_a_server_changes_and_what_it_says_is_learned(tmp_path: Path,
     assert {"web:www.museum.example"} == {key for _, keys in found["mcp:every/fetch"] for key in keys}
     senders = [key for _, keys in found["mcp:every/list_mail"] for key in keys]
     assert senders == ["email:moves@parcels.example", "email:it@office.example"]
-    assert found["mcp:every/unannotated"] == [("The cat of the neighbours is called Mog.", ["web"])]
-    assert found["mcp:every/media"] == [("The spare key is under the mat.", [])]
+    # Not all of the large result before them was told apart, so that nothing says what of it they repeat.
+    large = ["mcp:every/large"]
+    assert found["mcp:every/unannotated"] == [("The cat of the neighbours is called Mog.", [*large, "web"])]
+    assert found["mcp:every/media"] == [("The spare key is under the mat.", large)]
     assert "mcp:every/large" in found
     assert "mcp:every/fail" not in found
     assert all("4B" not in text for said in found.values() for text, _ in said), "a resource is read, and not learned"

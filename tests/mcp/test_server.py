@@ -19,11 +19,12 @@ from mcp_types import TextContent, TextResourceContents
 from server_helpers import ERAS, MAIL, Host, connect, fault, fields, open_guard, over_stdio, shown
 
 from thymus import MemoryGuard, Recall, Source, Status
+from thymus import conversation as bounds
+from thymus.conversation import UNKNOWN
 from thymus.errors import InputError
-from thymus.mcp import conversation as bounds
 from thymus.mcp import program
 from thymus.mcp.callers import HERE, Caller, by_token, only
-from thymus.mcp.conversation import UNKNOWN, Conversation, Conversations
+from thymus.mcp.conversation import Conversation, Conversations
 from thymus.mcp.server import build_server
 
 ASHA = Caller(user="asha", conversation="a")

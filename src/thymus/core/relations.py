@@ -70,3 +70,8 @@ class Relation:
 
 REPEATS: Final = Relation(label=Label.SAME, confidence=1.0, because="it says the same in the same words")
 """What is kept of a claim and the belief that it only repeats. No judge was asked."""
+
+STATED: Final = Relation(
+    label=Label.CONTRADICTS, confidence=1.0, because="the application says that it is to take its place"
+)
+"""What is kept of a claim and a memory whose place it is to take (``remember(over=…)``). No judge was asked."""

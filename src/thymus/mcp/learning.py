@@ -10,19 +10,18 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from thymus.core.provenance import TOOL, UNPRINTABLE, Source
-from thymus.mcp.origins import NOBODY, Piece, pieces
-from thymus.sources.domains import is_open_world
+from thymus import results
+from thymus.core.provenance import UNPRINTABLE, Source
+from thymus.sources.origins import NOBODY
 
 if TYPE_CHECKING:
-    from thymus.mcp.conversation import Conversation
+    from thymus.conversation import Conversation
     from thymus.mcp.watching import Seen
+    from thymus.sources.origins import Piece
 
 CHANNEL: Final = "mcp"
 MOST_WAITING: Final = 1_000
 """Results, or pieces of them, that wait to be read or learned; one more is not learned, and the log says so."""
-LONGEST: Final = 100_000
-"""Characters of one result that are learned; what follows them only enters the conversation."""
 FINISH_S: Final = 10.0
 """Seconds in which what still waits is learned when everything else is over."""
 
@@ -33,11 +32,6 @@ def tool_source(server: str, tool: str) -> Source:
     """A tool as it stands on the wire: ``mcp:server/tool``; ``mcp:server`` for what is no tool's."""
     name = f"{server}/{tool}" if tool else server
     return Source(channel=CHANNEL, identity=UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", name)[:300])
-
-
-def hands_on(tool: str) -> bool:
-    """Whether tools of this name hand on what others wrote, whatever their server says of them (``read_email``)."""
-    return is_open_world(Source(channel=TOOL, identity=UNPRINTABLE.sub("", tool)[:300]))
 
 
 class Line:
@@ -126,21 +120,14 @@ class Learner:
             return
         server, tool = self._named(seen.tool)
         source = tool_source(server, tool)
-        open_world = seen.open_world or hands_on(tool)
-        self._conversation.read("", source=source)  # whatever goes wrong from here on, that much has entered
-        room = LONGEST
-        for piece in pieces(seen.result, seen.arguments, attribute=open_world):
-            origins = piece.origins or ((NOBODY,) if open_world else ())
-            text, room = piece.text[:room], room - len(piece.text)
-            for origin in origins:
-                self._conversation.read(text, source=origin)
-            if seen.learnt and text.strip() and not self._learning.add((source, Piece(text=text, origins=origins))):
+        open_world = seen.open_world or results.hands_on(tool)
+        found = results.read(
+            self._conversation, seen.result, source=source, arguments=seen.arguments, open_world=open_world
+        )
+        for piece in found if seen.learnt else ():
+            if not self._learning.add((source, piece)):
                 _log.warning("too much waits: a part of a result of %s was not learned", source.key)
-            room = max(room, 0)
 
     def _learn(self, given: tuple[Source, Piece]) -> None:
         source, piece = given
-        if piece.origins and NOBODY not in piece.origins:
-            self._conversation.guard.remember(piece.text, source=source, derived_from=piece.origins)
-        else:  # from nobody who can be named: perhaps from what was read here before
-            self._conversation.learn(piece.text, source=source)
+        results.learn(self._conversation, piece, source=source)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thymus.core.provenance import Assurance
-from thymus.mcp.origins import DEEPEST, MOST_ORIGINS, MOST_PIECES, NOBODY, page, pieces, sender
+from thymus.sources.origins import DEEPEST, MOST_ORIGINS, MOST_PIECES, NOBODY, page, pieces, sender
 
 
 def text(*said: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from hooks_helpers import recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thymus.hooks.pastes import LONGEST_TYPED, Words, machine_made, split
+from thymus.extract.pastes import LONGEST_TYPED, Words, machine_made, split
 
 
 def test_what_is_typed_is_the_users() -> None:
