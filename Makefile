@@ -1,13 +1,13 @@
 # Two commands are all a newcomer needs: `make demo` and `make test`. Each sets itself up, with Python 3.11+ and make alone.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench report compare dev-eval perf thorough clean
+.PHONY: help setup demo test test-integrations environments check bench report compare dev-eval perf thorough clean
 
 PYTHON ?= python3
 PY := .venv/bin/python
 READY := .venv/.ready
 
 help: ## show what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Thymus needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
@@ -31,6 +31,22 @@ check: $(READY) ## style, layers and types
 
 test: check ## everything that must pass: style, layers, types, tests
 	@.venv/bin/pytest -n 2 --dist loadgroup
+
+# The frameworks do not all go into one environment: what they pin differs. One environment a lock file.
+ENVIRONMENTS := frameworks autogen crewai
+.cache/envs/%/.ready: tests/integrations/%.lock pyproject.toml | $(READY)
+	@echo "Setting up .cache/envs/$* (once; about a minute) ..."
+	@$(PYTHON) -m venv .cache/envs/$*
+	@.venv/bin/uv pip install --quiet --python .cache/envs/$*/bin/python -r $<
+	@.venv/bin/uv pip install --quiet --python .cache/envs/$*/bin/python --no-deps -e .
+	@touch $@
+
+environments: $(ENVIRONMENTS:%=.cache/envs/%/.ready) ## install the agent frameworks, in three environments (1.8 GB)
+
+test-integrations: environments ## the tests against the real LangChain, LangGraph, Mem0, ... (after `make environments`)
+	@for one in $(ENVIRONMENTS); do \
+		echo "== $$one"; THYMUS_ENVIRONMENT=$$one .cache/envs/$$one/bin/python -m pytest -n 2 tests/integrations || exit 1; \
+	done
 
 thorough: $(READY) ## the guarantees with 1,000 examples each, and 200 kills of a writer
 	@HYPOTHESIS_PROFILE=thorough THYMUS_KILLS=200 .venv/bin/pytest -n 2 --dist loadgroup tests/guarantees tests/conformance

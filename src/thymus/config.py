@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from thymus.core.gates import DEFAULT_GATE
-from thymus.errors import ConfigError, InputError
+from thymus.errors import ConfigError, InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -108,7 +108,7 @@ def open_store(path: str | os.PathLike[str] | None, embedder: Embedder) -> Store
     """Open (or create) the store that a path or URL names.
 
     ``None`` and ``":memory:"`` keep everything in this process; ``*.json`` is a readable snapshot file; every other
-    path is a SQLite file.
+    path is a SQLite file. ``postgresql://…`` is a database.
 
     :raises ConfigError: for a URL that no store serves.
     :raises InputError: for what is neither.
@@ -128,7 +128,11 @@ def open_store(path: str | os.PathLike[str] | None, embedder: Embedder) -> Store
         Path(where).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if "://" in where:
         scheme = where.split("://", 1)[0]
-        raise ConfigError(f"no store serves {scheme}:// yet: pass a file path (memory.db, memory.json) or ':memory:'")
+        if scheme in ("postgresql", "postgres"):
+            return _postgres(where, made_for)
+        raise ConfigError(
+            f"no store serves {scheme}://: pass a file path (memory.db, memory.json), ':memory:' or postgresql://…"
+        )
     if where.endswith(".json"):
         from thymus.stores.jsonfile import JsonFileStore
 
@@ -136,6 +140,16 @@ def open_store(path: str | os.PathLike[str] | None, embedder: Embedder) -> Store
     from thymus.stores.sqlite import SqliteStore
 
     return SqliteStore(where, **made_for)
+
+
+def _postgres(url: str, made_for: Mapping[str, Any]) -> Store:
+    try:
+        from thymus.stores.postgres.store import PostgresStore
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{error.name} is not installed, which PostgreSQL takes: pip install 'thymus-memory[postgres]'"
+        ) from error
+    return PostgresStore(url, **made_for)
 
 
 def open_llm(llm: str | Model | None, max_cost: float | None) -> LimitedModel | None:

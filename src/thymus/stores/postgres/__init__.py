@@ -1,0 +1,1 @@
+"""The store for many users and several processes: PostgreSQL with pgvector (extra ``[postgres]``)."""

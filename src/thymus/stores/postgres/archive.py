@@ -1,0 +1,116 @@
+"""What an audit reads of a PostgreSQL store, row by row, as the role that may read every scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from thymus.core.beliefs import Status
+from thymus.core.claims import Scope
+from thymus.stores import codec
+from thymus.stores.audit import Stored
+from thymus.stores.ledger import Head
+from thymus.stores.postgres.rows import KEY, Rows
+from thymus.stores.sketch import STATUSES
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+_KNOWN: Final = range(len(STATUSES))
+_PAGE: Final = 2_000
+
+
+class PostgresArchive:
+    """One scope as the open transaction sees it (``audit.Archive``)."""
+
+    def __init__(self, rows: Rows, head: Head) -> None:
+        self.head = head
+        self._rows = rows
+
+    def rows(self) -> Iterator[tuple[int, str, bytes]]:
+        """The ledger."""
+        yield from self._paged("SELECT seq, body, hash FROM ledger", "seq")
+
+    def beliefs(self) -> Iterator[Stored]:
+        """All beliefs."""
+        query = "SELECT seq, id, text, nonce, body, vector FROM beliefs"
+        for seq, belief_id, text, nonce, body, vector in self._paged(query, "seq"):
+            found = codec.cooked(belief_id), codec.cooked(text)
+            held = b"" if vector is None else vector.to_numpy().tobytes()
+            yield Stored(place=seq, id=found[0], text=found[1], nonce=nonce, body=body, vector=held)
+
+    def standings(self) -> Iterator[tuple[int, str, Status | None, bool]]:
+        """How all beliefs stand."""
+        for seq, belief_id, code, erased in self._paged("SELECT seq, id, status, nonce IS NULL FROM beliefs", "seq"):
+            yield seq, codec.cooked(belief_id), STATUSES[code] if code in _KNOWN else None, erased
+
+    def evidence(self) -> Iterator[Stored]:
+        """All evidence."""
+        query = "SELECT entry, id, text, nonce, body FROM evidence"
+        for entry, evidence_id, text, nonce, body in self._paged(query, "entry"):
+            found = codec.cooked(evidence_id), codec.cooked(text)
+            yield Stored(place=entry, id=found[0], text=found[1], nonce=nonce, body=body)
+
+    def seq_of(self, belief_id: str) -> int | None:
+        """The seq of a belief."""
+        return self._rows.seqs([belief_id]).get(belief_id)
+
+    def judged(self, claim: str, rival: str) -> tuple[int, str] | None:
+        """The ledger row and the relation kept of a pair."""
+        where = self._rows.seqs([claim, rival])
+        if claim not in where or rival not in where:
+            return None
+        pair = where[claim], where[rival]
+        return self._rows.judged([pair]).get(pair)
+
+    def judged_count(self) -> int:
+        """How many pairs are kept."""
+        return int(self._rows.all(f"SELECT count(*) FROM edges WHERE {KEY}")[0][0])
+
+    def _paged(self, query: str, by: str) -> Iterator[tuple[Any, ...]]:
+        after = 0
+        while True:
+            condition = f" WHERE {KEY} AND {by} > %(after)s ORDER BY {by} LIMIT {_PAGE}"
+            found = self._rows.all(query + condition, after=after)
+            yield from found
+            if len(found) < _PAGE:
+                return
+            names = query.removeprefix("SELECT ").partition(" FROM ")[0].split(", ")
+            after = found[-1][names.index(by)]
+
+
+def archives(connection: Connection[Any]) -> Iterator[tuple[Scope, PostgresArchive]]:
+    """Every scope of the database."""
+    for scope, head in scopes(connection):
+        yield scope, PostgresArchive(Rows(connection, scope), head)
+
+
+def scopes(connection: Connection[Any]) -> list[tuple[Scope, Head]]:
+    """Every scope with its head, in order of their first act."""
+    query = b"SELECT tenant, owner, version, beliefs, hash FROM scopes ORDER BY born"
+    return [
+        (
+            Scope(tenant=codec.cooked(tenant), user=codec.cooked(owner)),
+            Head(version=version, beliefs=beliefs, hash=row_hash),
+        )
+        for tenant, owner, version, beliefs, row_hash in connection.execute(query, binary=True)
+    ]
+
+
+def lost(connection: Connection[Any]) -> list[str]:
+    """Rows of no scope, and words that are missing from the index."""
+    problems = []
+    for table in ("ledger", "beliefs", "evidence", "edges"):
+        query = f"SELECT count(*) FROM {table} LEFT JOIN scopes USING (tenant, owner) WHERE scopes.born IS NULL"
+        found = connection.execute(query.encode()).fetchone()
+        if found and found[0]:
+            problems.append(f"{found[0]} rows of {table} belong to no scope")
+    query = """
+        SELECT coalesce(sum(octet_length(terms) / 8 * CASE WHEN voice <> 0 AND status = 0 THEN 2 ELSE 1 END), 0)
+            - (SELECT count(*) FROM postings)
+        FROM beliefs
+    """
+    found = connection.execute(query.encode()).fetchone()
+    if found and found[0]:
+        problems.append(f"the word index differs by {found[0]} rows from what the memories say")
+    return problems

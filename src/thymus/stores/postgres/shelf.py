@@ -1,0 +1,163 @@
+"""What ranking reads of one scope of a PostgreSQL store (``index.Shelf``): everything is asked of the database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from pgvector import HalfVector
+
+from thymus.core.beliefs import Belief, Status
+from thymus.ports import Matrix, Probe
+from thymus.stores.index import Seqs, Stratum
+from thymus.stores.postgres.rows import BELIEF, KEY, Rows, read_belief
+from thymus.stores.rows import owner_of, posting_class
+from thymus.stores.sketch import CODES
+
+SLACK: Final = 4
+"""Times ``k``, and ``SPARE`` more: so many nearest are taken, for the database adds up in another order than we do."""
+SPARE: Final = 32
+
+
+class PostgresShelf:
+    """One scope as the open transaction sees it.
+
+    :param large: whether it is searched through the HNSW index, which finds nearly all of the nearest.
+    """
+
+    def __init__(self, rows: Rows, *, large: bool, dim: int) -> None:
+        self._rows, self._large, self._dim = rows, large, dim
+
+    def near(self, probe: Probe, strata: Sequence[Stratum], k: int) -> list[Seqs]:
+        """The nearest of each stratum, by the database's own reckoning and some more."""
+        values: dict[str, object] = {
+            "vector": HalfVector(np.asarray(probe.vector, dtype=np.float32).astype(np.float16)),
+            "voice": owner_of(False, probe.origins),
+            "most": SLACK * k + SPARE,
+        }
+        parts = []
+        for at, stratum in enumerate(strata):
+            condition = _condition(stratum)
+            values[f"codes{at}"] = [CODES[status] for status in stratum.statuses]
+            among = f"{KEY} AND status = ANY(%(codes{at})s) AND vector IS NOT NULL{condition}"
+            if self._large:
+                order = "vector <#> %(vector)s"
+                among += " AND large"
+            else:
+                order = "vector <#> %(vector)s, seq DESC"
+            parts.append(f"(SELECT {at} AS stratum, seq FROM beliefs WHERE {among} ORDER BY {order} LIMIT %(most)s)")
+        found: list[list[int]] = [[] for _ in strata]
+        for at, seq in self._rows.all(" UNION ALL ".join(parts), **values):
+            found[at].append(seq)
+        return [np.array(sorted(seqs), dtype=np.int64) for seqs in found]
+
+    def counts(self, terms: Sequence[int], stratum: Stratum, probe: Probe, limit: int) -> list[int]:
+        """Count in the posting lists that the stratum is made of."""
+        classes = self._classes(stratum, probe)
+        query = f"""
+            SELECT place, least(%(limit)s, sum(many))::bigint FROM (
+                SELECT asked.place, (
+                    SELECT count(*) FROM (
+                        SELECT 1 FROM postings WHERE {KEY} AND term = asked.term {_others(stratum)} LIMIT %(limit)s
+                    ) AS found
+                ) AS many
+                FROM unnest(%(terms)s::bigint[], %(places)s::int[]) AS asked (term, place)
+            ) AS each GROUP BY place
+        """
+        asked = [(_signed(term ^ number), at) for at, term in enumerate(terms) for number in classes]
+        found = dict(
+            self._rows.all(
+                query,
+                terms=[term for term, _ in asked],
+                places=[at for _, at in asked],
+                limit=limit,
+                voice=owner_of(False, probe.origins),
+            )
+        )
+        return [int(found.get(at, 0)) for at in range(len(terms))]
+
+    def wordiest(self, weights: Mapping[int, int], stratum: Stratum, probe: Probe, limit: int, k: int) -> list[int]:
+        """Add up in the posting lists that the stratum is made of."""
+        classes = self._classes(stratum, probe)
+        if not classes or not weights:
+            return []
+        query = f"""
+            SELECT seq FROM (
+                SELECT asked.weight, found.seq,
+                    row_number() OVER (PARTITION BY asked.place ORDER BY found.seq DESC) AS nth
+                FROM unnest(%(terms)s::bigint[], %(weights)s::bigint[], %(places)s::int[])
+                    AS asked (term, weight, place)
+                CROSS JOIN LATERAL (
+                    SELECT seq FROM postings WHERE {KEY} AND term = asked.term {_others(stratum)}
+                    ORDER BY seq DESC LIMIT %(limit)s
+                ) AS found
+            ) AS each
+            WHERE nth <= %(limit)s GROUP BY seq ORDER BY sum(weight) DESC, seq DESC LIMIT %(k)s
+        """
+        asked = [
+            (_signed(term ^ number), weight, at)
+            for at, (term, weight) in enumerate(weights.items())
+            for number in classes
+        ]
+        found = self._rows.all(
+            query,
+            terms=[term for term, _, _ in asked],
+            weights=[weight for _, weight, _ in asked],
+            places=[at for _, _, at in asked],
+            limit=limit,
+            k=k,
+            voice=owner_of(False, probe.origins),
+        )
+        return [seq for (seq,) in found]
+
+    def vectors(self, seqs: Seqs) -> Matrix:
+        """Read them."""
+        query = f"SELECT vector FROM beliefs WHERE {KEY} AND seq = ANY(%(seqs)s) ORDER BY seq"
+        found = [row[0].to_numpy() for row in self._rows.all(query, seqs=seqs.tolist())]
+        return np.array(found, dtype=np.float32).reshape(len(seqs), self._dim)
+
+    def terms(self, seqs: Sequence[int]) -> list[frozenset[int]]:
+        """Read them."""
+        if not seqs:
+            return []
+        query = f"SELECT seq, terms FROM beliefs WHERE {KEY} AND seq = ANY(%(seqs)s)"
+        found = dict(self._rows.all(query, seqs=list(seqs)))
+        return [frozenset(np.frombuffer(found[seq], dtype=np.uint64).tolist()) for seq in seqs]
+
+    def read(self, seqs: Sequence[int]) -> list[Belief]:
+        """Read them."""
+        if not seqs:
+            return []
+        query = f"SELECT {BELIEF} FROM beliefs WHERE {KEY} AND seq = ANY(%(seqs)s)"
+        found = {row[0]: read_belief(row) for row in self._rows.all(query, seqs=list(seqs))}
+        return [found[seq] for seq in seqs]
+
+    def _classes(self, stratum: Stratum, probe: Probe) -> list[int]:
+        """The posting classes of the stratum."""
+        scope = self._rows.scope
+        if stratum.own and stratum.statuses == {Status.ACTIVE}:
+            owner = owner_of(False, probe.origins)
+            return [posting_class(scope, CODES[Status.ACTIVE], mine=False, owner=owner)]
+        return [
+            posting_class(scope, CODES[status], mine=mine)
+            for status in stratum.statuses
+            for mine in (True, False)
+            if stratum.from_user in (None, mine)
+        ]
+
+
+def _condition(stratum: Stratum) -> str:
+    """What belongs to a stratum, beside its statuses."""
+    mine = {None: "", True: " AND voice = 0", False: " AND voice <> 0"}[stratum.from_user]
+    own = {None: "", True: " AND voice = %(voice)s", False: " AND voice <> %(voice)s"}[stratum.own]
+    return mine + own
+
+
+def _others(stratum: Stratum) -> str:
+    return "AND voice <> %(voice)s" if stratum.own is False else ""
+
+
+def _signed(number: Any) -> int:
+    """A 64-bit number as PostgreSQL keeps it."""
+    return int(number) - ((int(number) >> 63) << 64)
