@@ -15,9 +15,9 @@ from thymus.stores.postgres.rows import BELIEF, KEY, Rows, read_belief
 from thymus.stores.rows import owner_of, posting_class
 from thymus.stores.sketch import CODES
 
-SLACK: Final = 4
+SLACK: Final = 2
 """Times ``k``, and ``SPARE`` more: so many nearest are taken, for the database adds up in another order than we do."""
-SPARE: Final = 32
+SPARE: Final = 16
 
 
 class PostgresShelf:
@@ -28,6 +28,7 @@ class PostgresShelf:
 
     def __init__(self, rows: Rows, *, large: bool, dim: int) -> None:
         self._rows, self._large, self._dim = rows, large, dim
+        self._found: dict[int, tuple[Any, frozenset[int]]] = {}
 
     def near(self, probe: Probe, strata: Sequence[Stratum], k: int) -> list[Seqs]:
         """The nearest of each stratum, by the database's own reckoning and some more."""
@@ -47,9 +48,12 @@ class PostgresShelf:
             else:
                 order = "vector <#> %(vector)s, seq DESC"
             parts.append(f"(SELECT {at} AS stratum, seq FROM beliefs WHERE {among} ORDER BY {order} LIMIT %(most)s)")
+        nearest = " UNION ALL ".join(parts)  # sorted by their seqs alone: whole rows would be copied about
+        query = f"SELECT stratum, seq, vector, terms FROM ({nearest}) AS near JOIN beliefs USING (seq) WHERE {KEY}"
         found: list[list[int]] = [[] for _ in strata]
-        for at, seq in self._rows.all(" UNION ALL ".join(parts), **values):
+        for at, seq, vector, terms in self._rows.all(query, **values):
             found[at].append(seq)
+            self._keep(seq, vector, terms)
         return [np.array(sorted(seqs), dtype=np.int64) for seqs in found]
 
     def counts(self, terms: Sequence[int], stratum: Stratum, probe: Probe, limit: int) -> list[int]:
@@ -112,18 +116,24 @@ class PostgresShelf:
         return [seq for (seq,) in found]
 
     def vectors(self, seqs: Seqs) -> Matrix:
-        """Read them."""
-        query = f"SELECT vector FROM beliefs WHERE {KEY} AND seq = ANY(%(seqs)s) ORDER BY seq"
-        found = [row[0].to_numpy() for row in self._rows.all(query, seqs=seqs.tolist())]
+        """Those that were found before, and the others from the database."""
+        self._fetch(seqs.tolist())
+        found = [self._found[seq][0] for seq in seqs.tolist()]
         return np.array(found, dtype=np.float32).reshape(len(seqs), self._dim)
 
     def terms(self, seqs: Sequence[int]) -> list[frozenset[int]]:
-        """Read them."""
-        if not seqs:
-            return []
-        query = f"SELECT seq, terms FROM beliefs WHERE {KEY} AND seq = ANY(%(seqs)s)"
-        found = dict(self._rows.all(query, seqs=list(seqs)))
-        return [frozenset(np.frombuffer(found[seq], dtype=np.uint64).tolist()) for seq in seqs]
+        """Those that were found before, and the others from the database."""
+        self._fetch(seqs)
+        return [self._found[seq][1] for seq in seqs]
+
+    def _fetch(self, seqs: Sequence[int]) -> None:
+        if missing := [seq for seq in seqs if seq not in self._found]:
+            query = f"SELECT seq, vector, terms FROM beliefs WHERE {KEY} AND seq = ANY(%(seqs)s)"
+            for seq, vector, terms in self._rows.all(query, seqs=missing):
+                self._keep(seq, vector, terms)
+
+    def _keep(self, seq: int, vector: HalfVector, terms: bytes) -> None:
+        self._found[seq] = vector.to_numpy(), frozenset(np.frombuffer(terms, dtype=np.uint64).tolist())
 
     def read(self, seqs: Sequence[int]) -> list[Belief]:
         """Read them."""
