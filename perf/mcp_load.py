@@ -32,7 +32,7 @@ from rich.console import Console
 from rich.table import Table
 
 from thymus import MemoryGuard
-from thymus.mcp.tokens import Tokens
+from thymus.access.tokens import Tokens
 
 THINGS = ("parcel locker", "garden gate", "bicycle shed", "letter box", "boat house", "tool cupboard", "piano room")
 PLACES = ("Elm Street", "Mill Lane", "Harbour Road", "Station Square", "Abbey Walk", "Castle Hill", "Quarry Close")

@@ -6,6 +6,7 @@ The quick profile draws the same examples every time, so that a failing test is 
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -22,6 +23,22 @@ settings.register_profile(
 )
 settings.register_profile("thorough", max_examples=1_000, deadline=None, suppress_health_check=_SLOW_IS_FINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+FRAMEWORKS = {
+    "frameworks": ("langchain", "langgraph", "mem0", "agents", "pydantic_ai", "google.adk", "llama_index.core"),
+    "autogen": ("autogen_agentchat", "autogen_core"),
+    "crewai": ("crewai",),
+}
+"""What each environment of ``make test-integrations`` has; elsewhere the tests of these skip."""
+
+for variable in ("MEM0_TELEMETRY", "CREWAI_DISABLE_TELEMETRY", "OTEL_SDK_DISABLED", "OPENAI_AGENTS_DISABLE_TRACING"):
+    os.environ.setdefault(variable, "False" if variable == "MEM0_TELEMETRY" else "true")
+
+
+def pytest_configure() -> None:
+    for framework in FRAMEWORKS.get(os.environ.get("THYMUS_ENVIRONMENT", ""), ()):
+        importlib.import_module(framework)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

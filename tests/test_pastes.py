@@ -68,6 +68,64 @@ def test_a_greeting_to_the_assistant_is_no_letter() -> None:
     assert split(prompt).own == prompt
 
 
+@pytest.mark.parametrize(
+    ("own", "pasted"),
+    [
+        ("Summarise this:", " Hi Sam,\nOur account is DE89 now.\nRegards\nBob"),
+        ("I live in Mill Lane 4. What he wrote:", " Dear Asha,\nThe rent is 900 now.\n\nBest wishes\nRavi\n"),
+        ("I use tabs. Please summarise:", "\nOur account is DE89 now."),
+        ("Can you translate this to German:", " Our account is DE89 now."),
+        ("What does this say?\n", "Our account is DE89 now."),
+        ("What does this mail want from me\n", "\nOur account is DE89 now."),
+        ("Reply to this email\n", "Our account is DE89 now."),
+        ("Forward this to Bob:", "\nOur account is DE89 now."),
+        ("Is this spam?\n", "Our account is DE89 now."),
+        ("Übersetze das:", " Our account is DE89 now."),
+        ("Fass das bitte zusammen\n", "Unser Konto ist jetzt DE89."),
+        ("Résume ce courriel :", "\nNotre compte est DE89."),
+        ("Traduce esto:", "\nOur account is DE89 now."),
+        ("Riassumi questo messaggio\n", "Il conto adesso è DE89."),
+        ("Vat dit samen:", " Onze rekening is nu DE89."),
+        ("Traduz isto:", " Our account is DE89 now."),
+    ],
+)
+def test_what_is_asked_to_be_handled_is_handed_on(own: str, pasted: str) -> None:
+    assert split(own + pasted) == Words(own, pasted)
+
+
+@pytest.mark.parametrize(
+    ("own", "pasted"),
+    [
+        ("", "Our account is DE89 now.\nRegards\nBob"),
+        ("\n", "Our account is DE89 now.\nMany thanks,\nBob Stone\n"),
+        ("Our account changed.\n", "\nIt is DE89 now.\n\nKind regards,\nBob\n\nSent from a phone"),
+        ("What do I do with it?\n", "\nOur account is DE89 now.\nIt was DE12.\nSincerely\nA. van der Berg"),
+    ],
+)
+def test_a_letter_that_greets_nobody_is_known_by_its_end(own: str, pasted: str) -> None:
+    assert split(own + pasted) == Words(own, pasted)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "My standup is at 9:15.\n\nThanks",
+        "My standup is at 9:15.\nThanks\nand my room is 2A from now on, until somebody says otherwise.",
+        "Remember this: I moved to Mill Lane 4.",
+        "I moved to Mill Lane 4.\n\nMy landlord is Ravi.\n\nPlease keep both in mind.",
+        "Reply to Bob at 9:15 that I am late.\nMy room is 2A.",
+        "Rewrite the loop in a.py\nI use tabs.",
+        "Review a.py: I use tabs there.",
+        "Forward-looking note: I move in May.",
+        "I will answer the mail tomorrow.\nMy standup is at 9:15.",
+        "Facts about me:\n- I use tabs.\n- My standup is at 9:15.",
+        "Answer me this: why is my standup at 9:15?",
+    ],
+)
+def test_what_is_typed_in_several_lines_stays_the_users(prompt: str) -> None:
+    assert split(prompt) == Words(prompt, "")
+
+
 def test_a_long_prompt_is_handed_on() -> None:
     assert split("My standup is at 9:15. " + "x" * LONGEST_TYPED).own == ""
 
@@ -79,7 +137,22 @@ def test_no_word_is_lost(prompt: str) -> None:
     assert "/" in prompt or prompt == words.own + words.pasted
 
 
-@pytest.mark.parametrize("piece", ["Dear a b,\n", "From: ", "/a", "<", "regards\n", "hi " * 9, " \n", "best kind "])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "Dear a b,\n",
+        "From: ",
+        "/a",
+        "<",
+        "regards\n",
+        "hi " * 9,
+        " \n",
+        "best kind ",
+        "reply to ",
+        "fass ",
+        "what does ",
+    ],
+)
 def test_time_is_linear(piece: str) -> None:
     began = time.perf_counter()
     text = piece * (400_000 // len(piece))

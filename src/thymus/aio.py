@@ -52,9 +52,9 @@ class AsyncMemoryGuard:
     ) -> None:
         await self.close()
 
-    def for_user(self, user_id: str) -> AsyncMemoryGuard:
+    def for_user(self, user_id: str, *, tenant: str | None = None) -> AsyncMemoryGuard:
         """A guard for another user over the same store, judge and gate."""
-        return AsyncMemoryGuard(guard=self.guard.for_user(user_id))
+        return AsyncMemoryGuard(guard=self.guard.for_user(user_id, tenant=tenant))
 
     @property
     def policy(self) -> Policy:
@@ -92,6 +92,7 @@ class AsyncMemoryGuard:
     revoke = _threaded(MemoryGuard.revoke)
     undo = _threaded(MemoryGuard.undo)
     history = _threaded(MemoryGuard.history)
+    ledger = _threaded(MemoryGuard.ledger)
     explain = _threaded(MemoryGuard.explain)
     sources = _threaded(MemoryGuard.sources)
     export = _threaded(MemoryGuard.export)

@@ -161,9 +161,10 @@ class Conversation:
         given = (derived_from,) if isinstance(derived_from, (str, Source)) else tuple(derived_from)
         with self._lock:
             turn, beyond = self._turn, () if speaker.is_user else self._beyond
-            for said, whose in self._unread:
-                turn.read(said, source=whose)
-            self._unread = []
+            if not speaker.is_user:  # whose words echo nothing, and who waits for an answer
+                for said, whose in self._unread:
+                    turn.read(said, source=whose)
+                self._unread = []
         try:
             return turn.remember(text, source=speaker, derived_from=(*given, *beyond), **known)
         finally:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from thymus import amendments, config, retrieval
@@ -93,11 +94,15 @@ class MemoryGuard:
         self._library = Library()
         self._set_aside = retrieval.SetAside()
 
-    def for_user(self, user_id: str) -> Self:
-        """A guard for another user over the same store, judge and gate. Closing either closes the store."""
+    def for_user(self, user_id: str, *, tenant: str | None = None) -> Self:
+        """A guard for another user over the same store, judge and gate. Closing either closes the store.
+
+        :param tenant: whose user it is; by default of the same tenant.
+        """
         other = object.__new__(type(self))
         other.policy = self.policy
-        other._scope = Scope(tenant=self._scope.tenant, user=_named(user_id, "user_id"))
+        whose = self._scope.tenant if tenant is None else _named(tenant, "tenant")
+        other._scope = Scope(tenant=whose, user=_named(user_id, "user_id"))
         other.llm = self.llm
         other._parts = self._parts
         other._writing = threading.RLock()
@@ -482,6 +487,23 @@ class MemoryGuard:
                 note=entry.note,
             )
             for entry in self._parts.store.entries(self._scope, belief_id=memory_id)
+        ]
+
+    def ledger(self, *, after: int = 0, limit: int | None = None) -> list[Event]:
+        """The acts on this user's memory, oldest first; no text of any message is in them.
+
+        :param after: the act (``Event.seq``) to go on after.
+        """
+        entries = islice(self._parts.store.entries(self._scope, after=after), _limit(limit))
+        return [
+            Event(
+                seq=entry.seq,
+                at=entry.at,
+                act=entry.act,
+                changes=tuple(change for change in entry.changes if change.after in SHOWN),
+                note=entry.note,
+            )
+            for entry in entries
         ]
 
     def explain(self, memory_id: str) -> Explanation:

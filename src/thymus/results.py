@@ -47,10 +47,10 @@ def read(
     room = longest
     for piece in pieces(result, arguments, attribute=open_world):
         origins = piece.origins or ((NOBODY,) if open_world else ())
-        text = piece.text[:room]
+        text, all_of_it = piece.text[:room], f"{piece.text}\n{piece.heading}"  # a model reads what is no statement too
         for origin in origins or (source,):
-            talk.read(text, source=origin, all_of_it=len(text) == len(piece.text))
-        room -= len(text)
+            talk.read(all_of_it[:room].strip(), source=origin, all_of_it=len(all_of_it) <= room)
+        room = max(0, room - len(all_of_it))
         if text.strip():
             found.append(Piece(text=text, origins=origins))
     return found

@@ -280,7 +280,9 @@ def rule(
             judged = _judged(near, _relate(parts.judge, [draft], [near])[0])
             wider = replace(ruling, rivals=_with(stated, judged))
             wider.decide(policy, superseded)
-            ruling.rivals = wider.rivals  # all that were compared, whatever they change
+            # All that were compared, whatever they change; also those that another writer has superseded between the
+            # two readings: they are in the decision so far, which will be found stale.
+            ruling.rivals = _with(wider.rivals, ruling.rivals)
             if wider.decision.effect is not Effect.REPLACE or len(wider.decision.supersedes) <= len(
                 ruling.decision.supersedes
             ):
@@ -358,10 +360,10 @@ def _stated(store: Store, scope: Scope, over: Sequence[str]) -> list[Rival]:
     ]
 
 
-def _with(stated: Sequence[Rival], judged: Sequence[Rival]) -> list[Rival]:
-    """What the application says counts before what the judge says of the same pair."""
-    known = {rival.belief.id for rival in stated}
-    return [*stated, *(rival for rival in judged if rival.belief.id not in known)]
+def _with(first: Sequence[Rival], others: Sequence[Rival]) -> list[Rival]:
+    """Both, each belief once: what stands first counts (what the application says, before what the judge says)."""
+    known = {rival.belief.id for rival in first}
+    return [*first, *(rival for rival in others if rival.belief.id not in known)]
 
 
 def _echo(claim: Claim, near: Sequence[Neighbour]) -> Belief | None:

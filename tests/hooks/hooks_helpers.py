@@ -59,6 +59,7 @@ class Host:
             "THYMUS_DB": str(self.db),
             "THYMUS_HOOK_LOG": str(self.root / "log"),
             "THYMUS_HOOK_IDLE": "20",
+            "CLAUDE_CODE_ENTRYPOINT": "cli",
         }
 
     @property
@@ -135,9 +136,9 @@ class Host:
                     continue
         return found
 
-    def start(self, session: str = "s") -> Ran:
-        """The cheapest event that starts a resident."""
-        return self.run({"hook_event_name": "SessionStart", "session_id": session, "source": "startup"})
+    def start(self, session: str = "s", **env: str) -> Ran:
+        """A session that begins: the cheapest event that starts a resident."""
+        return self.run({"hook_event_name": "SessionStart", "session_id": session, "source": "startup"}, env=env)
 
     def stop(self) -> None:
         self.run(b"", "--stop")

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from hooks_helpers import PROGRAM, Host, Ran, recorded
 
-from thymus.hooks import wire
+from thymus.hooks import client, wire
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="drives processes by POSIX signals")
 
@@ -75,6 +75,7 @@ def quiet(ran: Ran) -> bool:
 
 def test_the_prompt_is_the_users_and_the_result_the_tools(warm: Host) -> None:
     who = {"THYMUS_USER": "asha"}
+    assert quiet(warm.start("a", **who))
     assert quiet(warm.prompt("My standup is at 9:15 in Room 2A.", "a", **who))
     assert quiet(warm.result("mcp__calendar__next", "Your standup moved to 7:45.", session="a", **who))
     answer = {"result": "The shop opens at nine on Sundays.", "url": "https://shop.example/hours", "code": 200}
@@ -198,6 +199,58 @@ def test_two_users_and_two_sessions_at_once(warm: Host) -> None:
     for user in (0, 1):
         texts = " ".join(said(warm.memories(f"twin{user}")))
         assert [f"{n}{n}{n}" in texts for n in range(8)] == [n % 2 == user for n in range(8)]
+
+
+@pytest.mark.parametrize("host_name", ["cli", "claude-vscode"])
+def test_what_an_assistants_own_command_hands_in_is_only_claimed(warm: Host, host_name: str) -> None:
+    """``claude -p``, or this hook itself, run from the Bash tool: the environment is inherited, with the name of the
+    session's host and with what Claude Code gives to the commands of its model alone (2.1.197)."""
+    user = f"nested-{host_name}"
+    inherited = {"CLAUDE_CODE_ENTRYPOINT": host_name, "CLAUDECODE": "1", "CLAUDE_CODE_EXECPATH": "/opt/claude"}
+    warm.prompt("My landlord is Ravi.", THYMUS_USER=user, **inherited)
+    warm.settle()
+    assert said(warm.memories(user))["My landlord is Ravi."][1] == "claimed"
+
+
+def test_a_further_host_is_named_by_the_user(warm: Host) -> None:
+    who = {"THYMUS_USER": "hosts", "CLAUDE_CODE_ENTRYPOINT": "remote_mobile"}
+    warm.prompt("My landlord is Ravi.", **who)
+    warm.prompt("My dentist is Mia.", THYMUS_HOOK_HOSTS="ssh-remote,remote_mobile", **who)
+    warm.settle()
+    found = said(warm.memories("hosts"))
+    assert (found["My landlord is Ravi."][1], found["My dentist is Mia."][1]) == ("claimed", "attested")
+
+
+# What cannot be read
+
+DEEP = (
+    b'{"session_id": "s1", "hook_event_name": "PostToolUse", "tool_name": "mcp__a__b", "tool_response": '
+    + b"[" * 50_000
+)
+
+
+def test_events_that_cannot_be_read_are_told_of_once_and_counted(host: Host) -> None:
+    host.start("s1")
+    host.start("s2")
+    for given in (DEEP, b"{", b"", b"  \n"):
+        assert quiet(host.run(given))
+    host.settle()
+    assert host.status()["unread"] == 2
+    assert "2 events could not be read by thymus" in host.prompt("I keep bees.").notice
+    assert quiet(host.prompt("I keep two hives."))
+    assert quiet(host.run(b"{"))
+    assert "1 event could not" in host.start("s3").notice
+    for session, lineage in (("s1", ["chat"]), ("s2", [])):
+        host.result("mcp__doors__get", f"Door {session} opens at noon.", session=session)
+        host.settle()
+        assert said(host.memories())[f"Door {session} opens at noon."][2] == lineage
+
+
+def test_an_event_that_is_too_long_is_told_of(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = b'{"session_id": "s1", "hook_event_name": "PostToolUse", "tool_response": "' + b"x" * client.LONGEST_EVENT
+    assert quiet(host.run(long + b'"}'))
+    assert host.status()["unread"] == 1
+    assert "1 event could not be read" in host.prompt("I keep bees.").notice
 
 
 # The host never fails
@@ -350,12 +403,36 @@ def test_a_runtime_folder_of_others_is_not_used(host: Host) -> None:
     own = host.root / "tmp" / f"thymus-{os.getuid()}"
     (host.root / "elsewhere").mkdir(mode=0o700)
     own.symlink_to(host.root / "elsewhere")
-    assert quiet(host.start())
-    assert host.residents() == []
+    told = host.start().notice
+    assert [str(folder) in told for folder in (own, host.root / "run" / "thymus")] == [True, True]
+    assert quiet(host.prompt("I keep bees.")), "told once"
+    status = host.status()
+    assert Path(status["socket"]).parent == Path(status["state"])
+    assert status["refused"] == [str(host.root / "run" / "thymus"), str(own)]
+    assert len(host.residents()) == 1
+    assert list((host.root / "elsewhere").iterdir()) == []
+    host.settle()
+    host.stop()
     own.unlink()
     assert quiet(host.start())
     assert host.status()["socket"].startswith(str(own))
     assert len(host.residents()) == 1
+
+
+def test_where_no_unix_socket_fits_the_loopback_is_used(host: Host) -> None:
+    (host.root / "tmp" / f"thymus-{os.getuid()}").mkdir(mode=0o755)
+    (host.root / "run").rmdir()
+    state = host.root / ("s" * 100)
+    host.environment["THYMUS_HOOK_STATE"] = str(state)
+    assert "made by somebody else" in host.start().notice
+    assert quiet(host.prompt("I keep bees."))
+    until = time.monotonic() + 12
+    while host.status()["waiting"] and time.monotonic() < until:
+        time.sleep(0.02)
+    assert len(host.residents()) == 1
+    (named,) = state.glob("hook-*.sock")
+    assert named.stat().st_mode & 0o777 == 0o600
+    assert said(host.memories())["I keep bees."][1] == "attested"
 
 
 def test_settings_that_are_wrong_are_told(host: Host) -> None:
@@ -386,9 +463,10 @@ def test_without_unix_sockets_a_secret_is_asked_for(host: Host, monkeypatch: pyt
     port, secret = path.read_text().split()
     monkeypatch.setenv("THYMUS_HOOK_LOOPBACK", "1")
     assert wire.ask(str(path), {"do": "status"}, 2.0)["pid"] in host.residents()
-    path.write_text(f"{port} {secret[:-1]}x")
-    with pytest.raises(wire.WireError):
-        wire.ask(str(path), {"do": "status"}, 2.0)
+    for wrong in (f"{port} {secret[:-1]}x", f"{port} ", port, "", f"x {secret}"):
+        path.write_text(wrong)
+        with pytest.raises(wire.WireError):
+            wire.ask(str(path), {"do": "status"}, 2.0)
     path.write_text(f"{port} {secret}")
 
 
@@ -434,5 +512,5 @@ def test_latency(warm: Host, host: Host) -> None:
 
 def test_status_is_json(warm: Host) -> None:
     found = warm.status()
-    assert {"state", "socket", "waiting", "failed", "resident"} == found.keys()
+    assert {"state", "socket", "waiting", "failed", "unread", "refused", "resident"} == found.keys()
     assert json.dumps(found)

@@ -68,8 +68,12 @@ def test_what_the_assistant_wrote_is_not_heard(tool: str) -> None:
 
 
 @pytest.mark.parametrize("server", ["thymus", "Thymus", "thymus-memory", "plugin_thymus_memory"])
-def test_what_thymus_returned_is_not_heard_again(server: str) -> None:
-    assert after(f"mcp__{server}__recall", "My standup is at 9:15.") is None
+def test_what_thymus_returned_is_read_and_not_learned_again(server: str) -> None:
+    known = "m_0123456789abcdef"
+    told = after(f"mcp__{server}__recall", json.dumps({"context": "It is at 9:15.", "memories": [{"id": known}]}))
+    assert told is not None
+    assert (told.own, told.learn, told.result) == (True, 0, None)
+    assert told.text == f"context: It is at 9:15.\n{known}"
 
 
 def test_code_is_read_and_prose_is_learned_from() -> None:

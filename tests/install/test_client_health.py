@@ -13,6 +13,7 @@ from thymus.cli import client_health
 from thymus.cli.client_health import findings
 from thymus.cli.health import Finding
 from thymus.config import Settings
+from thymus.hooks import places, spool
 from thymus.install import CLIENTS, Surroundings
 
 EXTRA = "thymus.cli.client_health.find_spec"
@@ -22,6 +23,9 @@ EXTRA = "thymus.cli.client_health.find_spec"
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Surroundings:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "")
+    monkeypatch.setenv(places.STATE, str(tmp_path / "state"))
     monkeypatch.setattr(client_health, "find_spec", lambda _: object())
     return machine(tmp_path)
 
@@ -128,6 +132,54 @@ def test_hooks_that_are_missing_or_switched_off(here: Surroundings) -> None:
     assert any("switched off" in one.found for one in found(here))
     change(settings(here), lambda value: value.update(hooks={}, disableAllHooks=False))
     assert (only(here).state, only(here).found) == ("fail", "hooks are missing: all")
+
+
+def test_rules_that_are_missing(here: Surroundings) -> None:
+    connect("claude-code", here)
+    change(settings(here), lambda value: value["permissions"].update(deny=["Bash(thymus:*)"]))
+    one = only(here)
+    assert (one.state, one.remedy) == ("warn", "`thymus install claude-code` adds what is missing")
+    assert one.found.endswith("rules are missing that the assistant may not speak for you")
+
+
+def test_what_became_of_the_events(here: Surroundings, tmp_path: Path) -> None:
+    connect("claude-code", here)
+    assert [one.state for one in found(here)] == ["ok"]
+    spool.count_unread()
+    spool.count_unread()
+    spool.set_aside(spool.put(b"x"))
+    squatted = tmp_path / f"thymus-{places.account()}"
+    squatted.mkdir(exist_ok=True)
+    squatted.chmod(0o755)
+    said = [(one.name, one.state, one.found) for one in found(here) if one.name == "hooks"]
+    assert said == [
+        ("hooks", "warn", "2 events could not be read: too long, nested too deep, or damaged"),
+        ("hooks", "warn", "1 event could never be learned"),
+        ("hooks", "warn", f"{squatted} is open to others, or somebody else's"),
+    ]
+    (tmp_path / "state").chmod(0o755)
+    assert [one.state for one in found(here) if one.name == "hooks"] == ["fail"]
+
+
+def test_what_a_memory_that_fails_holds_up(here: Surroundings, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect("claude-code", here)
+    spool.put(b"{}")
+    monkeypatch.setattr("thymus.hooks.wire.ask", lambda *_: {"failures": ["the disk is full"]})
+    assert ("fail", "1 event waits: the disk is full") in [(one.state, one.found) for one in found(here)]
+
+
+def test_what_a_project_sets_for_the_hooks_is_told_of(here: Surroundings) -> None:
+    connect("claude-code", here)
+    shared = here.project / ".claude" / "settings.json"
+    shared.parent.mkdir()
+    shared.write_text(json.dumps({"env": {"THYMUS_HOOK_PROGRAMS": "user", "LD_PRELOAD": "/x.so", "EDITOR": "vi"}}))
+    said = [one for one in found(here) if one.name == "Claude Code, project"]
+    assert [(one.state, one.found) for one in said] == [
+        ("warn", f"{shared} sets THYMUS_HOOK_PROGRAMS"),
+        ("warn", f"{shared} sets LD_PRELOAD"),
+    ]
+    change(settings(here), lambda value: value.setdefault("env", {}).update(PYTHONPATH="/x"))
+    assert [one.found for one in found(here) if one.name == "Claude Code"] == [f"{settings(here)} sets PYTHONPATH"]
 
 
 def test_hooks_without_a_server_and_hooks_of_another_installation(here: Surroundings) -> None:

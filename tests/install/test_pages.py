@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from install_helpers import config, connect, machine
+from install_helpers import config, connect, machine, settings
 from typer.testing import CliRunner
 
 from thymus.cli.program import app
@@ -54,3 +54,11 @@ def test_commands_on_a_page_run(name: str, tmp_path: Path, monkeypatch: pytest.M
 
 def test_every_client_has_a_page() -> None:
     assert [client.manual for client in CLIENTS.values() if not (ROOT / client.manual).is_file()] == []
+
+
+def test_the_page_of_claude_code_shows_the_hooks_and_rules_that_are_written(tmp_path: Path) -> None:
+    here = machine(tmp_path)
+    connect("claude-code", here)
+    written = json.loads(settings(here).read_text())
+    (shown,) = re.findall(r"^```json\n(.*?)^```$", page("claude-code"), re.MULTILINE | re.DOTALL)
+    assert written == json.loads(shown.replace('"command": "thymus"', f'"command": "{here.scripts[0] / "thymus"}"'))

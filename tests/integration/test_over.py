@@ -11,8 +11,12 @@ from thymus.records import Outcome
 KEY = "Mrs Okafor keeps our spare key."
 OTHER = "Blue is the colour of the front door."
 """Nothing in common: no judge says that one takes the place of the other."""
-NEARER = [f"The ferry leaves {where}." for where in ("from pier four", "with a band", "when full", "in fog", "by night")]
-NEARER += [f"I like that the ferry leaves {how}." for how in ("slowly", "with gulls", "on rails", "after rain", "singing")]
+NEARER = [
+    f"The ferry leaves {where}." for where in ("from pier four", "with a band", "when full", "in fog", "by night")
+]
+NEARER += [
+    f"I like that the ferry leaves {how}." for how in ("slowly", "with gulls", "on rails", "after rain", "singing")
+]
 """More memories of the ferry than are compared, so that the key is not among them."""
 
 

@@ -24,8 +24,8 @@ from pydantic import BaseModel
 from starlette.types import ASGIApp
 
 from thymus.mcp.http import build_app
-from thymus.mcp.limits import Limits
-from thymus.mcp.tokens import Tokens
+from thymus.access.limits import Limits
+from thymus.access.tokens import Tokens
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"

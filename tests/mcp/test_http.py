@@ -27,9 +27,9 @@ from http_helpers import ERAS, LEGACY, call, client_of, headers_for, post, said,
 from thymus.errors import ConfigError, InputError
 from thymus.mcp import http
 from thymus.mcp.door import Door
-from thymus.mcp.limits import Limits, Rate
-from thymus.mcp.listening import check_listening
-from thymus.mcp.tokens import Token, Tokens
+from thymus.access.limits import Limits, Rate
+from thymus.access.listening import check_listening
+from thymus.access.tokens import Token, Tokens
 
 PLENTY = Rate(per_second=1_000, burst=1_000)
 OPEN = Limits(requests=PLENTY, sessions=PLENTY, failures=PLENTY)
@@ -483,8 +483,8 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from http_helpers import tiny
 from thymus.mcp.http import serve
-from thymus.mcp.limits import Limits
-from thymus.mcp.tokens import Tokens
+from thymus.access.limits import Limits
+from thymus.access.tokens import Tokens
 serve(tiny, tokens=Tokens(sys.argv[2]), port=0, ready=lambda url: print(url, flush=True), limits=Limits(closing_s=9))
 print("tidied up", flush=True)
 """

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thymus.errors import ConfigError
-from thymus.mcp.limits import Limits, Rate, Slots, Throttle, network
+from thymus.access.limits import Limits, Rate, Slots, Throttle, network
 
 
 class Watch:

@@ -20,7 +20,7 @@ from mcp.client import Client
 from thymus import MemoryGuard
 from thymus.mcp.http import build_app
 from thymus.mcp.server import build_server
-from thymus.mcp.tokens import Tokens
+from thymus.access.tokens import Tokens
 
 RAVIS = "My locker at the station opens with the word zephyr."
 HELD = "Your locker at the station opens with the word monsoon."

@@ -239,6 +239,32 @@ async def test_a_question_that_reads_otherwise_by_now_is_put_again(guard: Memory
         assert fields(await say_yes(client, again, "resolve", call))["settled"]
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize("now", [[0, 1, 2, 3, 5], [0, 1, 2, 3, 4, 5], [0, 1, 2, 3]], ids=str)
+async def test_a_yes_is_bound_to_all_that_it_replaces_also_to_what_was_not_quoted(
+    now: list[int], guard: MemoryGuard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three are quoted. Neither their words nor the number of all tells which the others are."""
+    facts = "My cat is called Mog.|I work in Oslo.|My car is red.|My desk is 4B.|I eat no nuts.|My bike is new."
+    known = [guard.remember(fact).memories[0] for fact in facts.split("|")]
+    held = guard.remember("All boxes are in the cellar.", source=MAIL, hold=True).memories[0]
+    at_stake = [0, 1, 2, 3, 4]
+    monkeypatch.setattr(
+        Conversation, "foresee", lambda *_, accept: tuple(guard.get(known[at].id) for at in at_stake if accept)
+    )
+    call = {"memory_id": held.id, "accept": True}
+    async with connect(guard, host=Host()) as client:
+        asked = await ask(client, "resolve", call)
+        told = "It takes the place of 5 memories: “My cat is called Mog”, “I work in Oslo”, “My car is red” and 2 more."
+        assert told in str(asked.input_requests)
+        at_stake[:] = now
+        again = await say_yes(client, asked, "resolve", call)
+        assert isinstance(again, InputRequiredResult)
+        assert [guard.get(one.id).status for one in (held, *known)] == [Status.QUARANTINED, *[Status.ACTIVE] * 6]
+        settled = fields(await say_yes(client, again, "resolve", call))
+        assert sorted(settled["replaced"]) == sorted(known[at].id for at in now)
+
+
 def test_a_seal_is_opened_once_and_forgotten_when_it_has_expired() -> None:
     now = [0.0]
     once = OnceCodec(RequestStateSecurity.ephemeral().codec, clock=lambda: now[0])
@@ -466,18 +492,19 @@ async def test_bad_text_gives_a_clear_result(era: str, guard: MemoryGuard, text:
 @pytest.mark.parametrize("era", ERAS)
 async def test_what_is_too_long_or_of_the_wrong_type_is_refused(era: str, guard: MemoryGuard) -> None:
     async with connect(guard, era) as client:
-        for tool, arguments in (
-            ("remember", {"text": "a" * 20_001}),
-            ("remember", {"text": ["a"]}),
-            ("remember", {}),
-            ("recall", {"question": "a" * 4_001}),
-            ("recall", {"question": "a", "limit": 0}),
-            ("history", {"memory_id": "m" * 101}),
-            ("inbox", {"limit": 10_000}),
+        for tool, arguments, expected in (
+            ("remember", {"text": "a" * 20_001}, "text must be a text of 1 to 20,000 characters"),
+            ("remember", {"text": ["a"]}, "text must be a text of 1 to 20,000 characters"),
+            ("remember", {}, "text is missing: a text of 1 to 20,000 characters"),
+            ("remember", {"text": "a", "said_by_user": "so"}, "said_by_user must be true or false"),
+            ("recall", {"question": "a" * 4_001}, "question must be a text of 1 to 4,000 characters"),
+            ("recall", {"question": "a", "limit": 0}, "limit must be a whole number from 1 to 50"),
+            ("resolve", {}, "memory_id is missing: a text of 1 to 100 characters; accept is missing: true or false"),
+            ("history", {"memory_id": "m" * 101}, "memory_id must be a text of 1 to 100 characters"),
+            ("inbox", {"limit": 10_000}, "limit must be a whole number from 1 to 100"),
         ):
             said = fault(await client.call_tool(tool, arguments))
-            assert "validation error" in said
-            assert len(said) < 1_000
+            assert said == f"{tool} was not called: {expected}. Correct that and call again."
     assert guard.memories(status=None) == []
 
 

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 from thymus import MemoryGuard
 from thymus.errors import ConfigError
 from thymus.mcp.callers import only
-from thymus.mcp.listening import check_listening
+from thymus.access.listening import check_listening
 from thymus.mcp.program import app
 from thymus.mcp.server import build_server
-from thymus.mcp.tokens import Tokens
+from thymus.access.tokens import Tokens
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -35,15 +35,14 @@ from proxy_helpers import (
     use_everything,
 )
 from proxy_server import LARGE
+from relay_helpers import Table, Wire, answer, at_table, request
 
 from mcp import StdioServerParameters
 from thymus.errors import ConfigError
-from thymus.mcp.beside import Beside
 from thymus.mcp.conversation import Conversation
 from thymus.mcp.joined import Joined
 from thymus.mcp.learning import Learner, Line, tool_source
 from thymus.mcp.proxy import from_command, name_of, read_config, run
-from thymus.mcp.relay import Relay
 from thymus.mcp.watching import Seen
 
 # A server that everybody has, run by itself and behind a proxy
@@ -101,77 +100,13 @@ def test_what_the_model_writes_after_a_result_derives_from_it(tmp_path: Path, er
 
     anyio.run(use)
     found = by_source(db)
-    assert found["assistant"][0][1] == []
-    assert {"mcp:every/list_mail", "email:moves@parcels.example"} <= set(found["assistant"][1][1])
+    assert found["assistant"][0][1] == ["mcp:every"], "what the server says of its tools was read before"
+    assert {"mcp:every", "mcp:every/list_mail", "email:moves@parcels.example"} <= set(found["assistant"][1][1])
     assert found["user"] == [("My desk is 4B.", [])]
     assert "My desk is 4B" in host.log[0][0], "the user was asked"
 
 
-# A wire that only tests have
-
-
-class Wire:
-    """One side of the relay, which a test plays."""
-
-    def __init__(self) -> None:
-        self.said: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self.got: asyncio.Queue[bytes] = asyncio.Queue()
-
-    async def receive(self) -> bytes | None:
-        return await self.said.get()
-
-    async def send(self, line: bytes) -> None:
-        await self.got.put(line)
-
-    def hang_up(self) -> None:
-        self.said.put_nowait(None)
-
-    def says(self, message: Any) -> None:
-        self.said.put_nowait(message if isinstance(message, bytes) else json.dumps(message).encode() + b"\n")
-
-    async def hears(self) -> Any:
-        return json.loads(await asyncio.wait_for(self.got.get(), 2))
-
-
-def request(number: Any, method: str, **params: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-
-
-def answer(number: Any, **result: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": number, "result": result}
-
-
-class Table:
-    """A client, a wrapped server, and our own, with a relay between them."""
-
-    def __init__(self) -> None:
-        self.client, self.wrapped, self.ours = Wire(), Wire(), Wire()
-        self.seen: list[Seen] = []
-
-    async def settled(self) -> None:
-        await asyncio.sleep(0)
-
-    async def list_tools(self, *theirs: Any, more: str | None = None) -> list[str]:
-        self.client.says(request("l", "tools/list"))
-        assert (await self.wrapped.hears())["method"] == "tools/list"
-        self.wrapped.says(answer("l", tools=[*theirs], **({"nextCursor": more} if more else {})))
-        asked = await self.ours.hears()
-        self.ours.says(answer(asked["id"], tools=[{"name": "recall"}, {"name": "remember"}]))
-        return [tool["name"] for tool in (await self.client.hears())["result"]["tools"]]
-
-
-def at_table(work: Callable[[Table], Coroutine[Any, Any, None]]) -> Table:
-    table = Table()
-
-    async def sit() -> None:
-        relay = Relay(table.client, table.wrapped, Beside(table.ours), note=table.seen.append, settled=table.settled)
-        running = asyncio.ensure_future(relay.run())
-        await work(table)
-        table.client.hang_up()
-        await asyncio.wait_for(running, 5)
-
-    asyncio.run(sit())
-    return table
+# The relay, between a client and a server that a test plays
 
 
 ODD = [
@@ -238,7 +173,7 @@ def test_our_tools_are_listed_once_and_theirs_are_not_ours() -> None:
         assert ((call := await table.ours.hears())["params"]["name"], call["id"]) == ("recall", 7)
         assert table.wrapped.got.empty()
 
-    assert at_table(work).seen == []
+    assert {one.tool for one in at_table(work).seen} == {""}, "what its lists say, and no result"
 
 
 def test_a_server_cannot_answer_in_our_name() -> None:
@@ -352,7 +287,7 @@ def test_what_a_task_comes_to_is_its_tools() -> None:
         table.wrapped.says(answer(2, content=[]))
         await table.client.hears()
 
-    assert [(one.tool, one.open_world) for one in at_table(work).seen] == [("x", False)]
+    assert [(one.tool, one.open_world) for one in at_table(work).seen if not one.told] == [("x", False)]
 
 
 @pytest.mark.parametrize(
@@ -374,7 +309,7 @@ def test_a_tool_is_of_the_open_world_unless_it_says_that_it_is_not(says: Any, op
         table.wrapped.says(answer(1, content=[]))
         await table.client.hears()
 
-    assert [open_world] == [one.open_world for one in at_table(work).seen]
+    assert [open_world] == [one.open_world for one in at_table(work).seen if not one.told]
 
 
 # Learning
@@ -417,6 +352,15 @@ def test_no_result_replaces_what_the_user_said(open_world: bool) -> None:
 def test_tools_that_carry_mail_are_open_whatever_their_server_says() -> None:
     _, found = learn(seen("From: a@b.example\n\nThe lunch is at one.", "search_emails"))
     assert [source.key for memory in found.values() for source in memory.lineage] == ["email:a@b.example"]
+
+
+def test_lines_that_only_name_an_origin_are_read_and_not_learned() -> None:
+    page = "Title: Hours\nURL: https://museum.example/a5512\n\nThe museum opens at nine on Sundays."
+    _, found = learn(seen(page, open_world=True), seen("The ticket is called a5512.", "note"))
+    assert {text: [source.key for source in memory.lineage] for text, memory in found.items()} == {
+        "The museum opens at nine on Sundays.": ["web:museum.example"],
+        "The ticket is called a5512.": ["web:museum.example"],
+    }
 
 
 def test_an_error_enters_the_conversation_and_is_not_learned() -> None:
@@ -644,6 +588,16 @@ def test_a_configuration_that_cannot_be_used_says_why(tmp_path: Path, config: st
     (tmp_path / "c.json").write_text(config)
     with pytest.raises(ConfigError, match=complaint):
         read_config(tmp_path / "c.json")
+
+
+def test_a_configuration_that_is_not_there_is_named_with_what_would_do(tmp_path: Path) -> None:
+    words = proxied(tmp_path / "m.db", config=tmp_path / "none.json")
+    with pytest.raises(ConfigError) as raised:
+        read_config(Path(json.loads(words.args[1])["config"]))
+    assert str(raised.value) == (
+        f"there is no configuration at {tmp_path / 'none.json'}: name the file of an MCP client, or write "
+        '{"mcpServers": {"name": {"command": "…"}}} there. One server needs none: `thymus-mcp proxy -- COMMAND`'
+    )
 
 
 def test_a_configured_program_gets_the_environment_that_a_client_would_give_it(

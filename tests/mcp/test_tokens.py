@@ -23,8 +23,8 @@ from typer.testing import CliRunner, Result
 
 from thymus.cli.program import app
 from thymus.errors import ConfigError, InputError, SchemaError, StoreCorruptError, StoreError, StoreFullError
-from thymus.mcp.token_file import PATH, TokenFile
-from thymus.mcp.tokens import USED_EVERY, Token, Tokens, tokens_path
+from thymus.access.token_file import PATH, TokenFile
+from thymus.access.tokens import USED_EVERY, Token, Tokens, tokens_path
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 posix = pytest.mark.skipif(os.name != "posix", reason="file modes and owners are POSIX's")
@@ -337,7 +337,7 @@ def test_where_the_tokens_of_a_memory_are(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_they_need_neither_mcp_nor_numpy() -> None:
-    code = "import sys, thymus.mcp.tokens; print(*sys.modules)"
+    code = "import sys, thymus.access.tokens; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert set() == {"mcp", "numpy", "uvicorn", "starlette", "pydantic", "rich"} & set(done.stdout.split())
 

@@ -27,11 +27,8 @@ MAILS = [
     {"from": {"emailAddress": {"address": "IT@office.example"}}, "body": "The printer on two is broken."},
 ]
 OF_MAILS = [
-    (
-        "from: Couriers <moves@parcels.example>, subject: Hello\nYour delivery moved to Friday.",
-        ["email:moves@parcels.example"],
-    ),
-    ("address: IT@office.example\nThe printer on two is broken.", ["email:it@office.example"]),
+    ("Subject: Hello\nYour delivery moved to Friday.", ["email:moves@parcels.example"]),
+    ("The printer on two is broken.", ["email:it@office.example"]),
 ]
 
 
@@ -59,6 +56,40 @@ def test_mails_as_text_are_taken_apart_at_their_headers() -> None:
 def test_search_results_as_text_are_taken_apart_at_their_addresses() -> None:
     hits = "Title: Hours\nURL: https://www.museum.example/hours\nOpen at nine.\n\n2. **Link**: http://b.example:8080/x).\nSecond."
     assert [origins for _, origins in found(text(hits))] == [["web:www.museum.example"], ["web:b.example"]]
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "heading"),
+    [
+        ("URL: https://a.example/x\nIt opens at nine.", "It opens at nine.", "URL: https://a.example/x"),
+        ("From: Bea <b@a.example>\nDate: 2 Mar\n\nNo.", "No.", "From: Bea <b@a.example>\nDate: 2 Mar"),
+        ("**Link**: [Hours](https://a.example)", "", "**Link**: [Hours](https://a.example)"),
+        ("Hit 1\nTitle: Hours\nURL: <https://a.example>\nAt 9.", "Subject: Hours\nHit 1\nAt 9.", "URL: <https://a.example>"),
+        ("Source: https://a.example\nDate: Friday the third", "Date: Friday the third", "Source: https://a.example"),
+        ("URL: https://a.example says that it is open.", "URL: https://a.example says that it is open.", ""),
+        ("From: <b@a.example> pay it at once.", "From: <b@a.example> pay it at once.", ""),
+        ("Title: Hours\nOpen at nine.", "Title: Hours\nOpen at nine.", ""),
+    ],
+)  # fmt: skip
+def test_what_only_names_an_origin_is_no_statement(said: str, text: str, heading: str) -> None:
+    [piece] = pieces({"content": [{"type": "text", "text": said}]})
+    assert (text, heading) == (piece.text, piece.heading)
+
+
+def test_each_item_of_one_page_keeps_its_own_subject() -> None:
+    hits = [{"title": f"Room {n}", "url": "https://a.example", "text": f"The door of it is {n}."} for n in (1, 2)]
+    assert [said for said, _ in found({"structuredContent": hits})] == [
+        "Subject: Room 1\nThe door of it is 1.",
+        "Subject: Room 2\nThe door of it is 2.",
+    ]
+
+
+def test_a_field_that_names_an_origin_and_says_more_is_learned() -> None:
+    page_of = {"url": "https://a.example", "note": "It opens at nine on Sundays."}
+    [(said, origins)] = found({"structuredContent": {"url": page_of, "from": "Oslo", "to": "Bergen"}})
+    assert "It opens at nine on Sundays." in said
+    assert "from: Oslo, to: Bergen" in said
+    assert origins == ["web:a.example", "chat:oslo"]
 
 
 @pytest.mark.parametrize(
@@ -157,9 +188,9 @@ def test_too_much_is_nobodys() -> None:
     ],
 )
 def test_no_text_takes_long(said: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()  # of this process: other work on the machine says nothing
     pieces(text(said))
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
 
 
 def test_what_is_nested_deeper_than_anybody_means_is_left_out() -> None:
@@ -182,7 +213,7 @@ json_values = st.recursive(
 def test_any_result_is_read_and_no_origin_is_ever_proved(structured: Any, content: Any, arguments: Any) -> None:
     result = {"structuredContent": structured, "content": [content, {"type": "text", "text": json.dumps(content)}]}
     for piece in pieces(result, arguments):
-        assert piece.text.strip()
+        assert piece.text.strip() or piece.heading.strip()
         assert all(origin.assurance == Assurance.CLAIMED and not origin.names_user for origin in piece.origins)
     assert all(piece.origins == () for piece in pieces(result, arguments, attribute=False))
 

@@ -14,10 +14,15 @@ from thymus.cli.frame import PROBLEMS, examples, session
 from thymus.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from thymus.core.policy import Policy
+    from thymus.records import SourceRecord
 
 
 MOST_AGAINST = 3
+_LEAD = 6
+"""Columns that an indented name of a list leaves, with the comma behind it."""
 
 
 def register(app: typer.Typer) -> None:
@@ -86,7 +91,8 @@ def sources(ctx: typer.Context) -> None:
 
     *proved as* is the best proof of who it is that it ever had, and in brackets what its active memories had where some
     had less. *retracts* is how many memories revoking the source retracts, *changes* how many of others it may change
-    besides: `thymus revoke SOURCE --dry-run` says it exactly.
+    besides: `thymus revoke SOURCE --dry-run` says it exactly. A name too long for a line is shortened in its middle;
+    --json has all of it.
     """
     chosen = session(ctx)
     with chosen.guard() as guard:
@@ -96,30 +102,47 @@ def sources(ctx: typer.Context) -> None:
     if chosen.json:
         screen.write_json([record.to_dict() for record in found])
         return
+    out = screen.open_screen()
+    for record in found:
+        _show_source(out, record)
+    if found:
+        out.print()
+        out.print("retracts: memories gone with the source if it is revoked; changes: others that may then change")
+    else:
+        out.print("Nobody has said anything yet.")
+
+
+def _show_source(out: Console, record: SourceRecord) -> None:
+    """A source by its name on one line, then how it stands."""
+    from rich.text import Text
+
+    from thymus.cli import screen
     from thymus.core.beliefs import Status
     from thymus.core.quoting import one_line
 
-    used = [status for status in Status if any(record.counts.get(status) for record in found)]
-    names = [status.value for status in used]
-    costs = ("retracts", "changes")
-    listed = screen.table(
-        "source", "proved as", "first", "last", *names, *costs, "held back against", numbers=(*names, *costs)
-    )
-    for record in found:
-        counts = [str(record.counts.get(status) or "") for status in used]
-        first, last = record.first.date().isoformat(), record.last.date().isoformat()
-        rests = [str(number or "") for number in (record.would_retract, record.may_change)]
-        against = ", ".join(map(one_line, record.against[:MOST_AGAINST]))
+    calls_itself = f" ({one_line(record.name)})" if record.name else ""
+    out.print(Text(shortened(one_line(record.source) + calls_itself, out.width), "bold"), soft_wrap=True)
+    weaker = set(record.active_assurances) - {record.assurance}
+    active = f" (active: {', '.join(record.active_assurances)})" if weaker else ""
+    first, last = record.first.date().isoformat(), record.last.date().isoformat()
+    counts = [f"{record.counts[status]:,} {status.value}" for status in Status if record.counts.get(status)]
+    said = [f"proved as {record.assurance}{active}", first if first == last else f"{first} to {last}", *counts]
+    costs = [(record.would_retract, "retracts"), (record.may_change, "changes")]
+    said += [f"{what} {number:,}" for number, what in costs if number]
+    out.print(screen.indent(Text(", ".join(said), "dim"), 4))
+    if record.against:
+        against = [shortened(one_line(key), out.width - _LEAD) for key in record.against[:MOST_AGAINST]]
         more = len(record.against) - MOST_AGAINST
-        told = f"{one_line(record.source)} ({one_line(record.name)})" if record.name else one_line(record.source)
-        against += f" and {more} more" if more > 0 else ""
-        weaker = set(record.active_assurances) - {record.assurance}
-        proved = record.assurance + (f" (active: {', '.join(record.active_assurances)})" if weaker else "")
-        listed.add_row(told, proved, first, last, *counts, *rests, against)
-    listed.caption = "retracts: memories gone with the source if it is revoked; changes: others that may then change"
-    listed.caption_justify = "left"
-    out = screen.open_screen()
-    out.print(listed if found else "Nobody has said anything yet.")
+        told = f"held back against {', '.join(against)}" + (f" and {more} more" if more > 0 else "")
+        out.print(screen.indent(Text(told, "dim"), 4))
+
+
+def shortened(name: str, longest: int) -> str:
+    """A name on one line of so many characters: what is left out is in its middle, since both ends tell who it is."""
+    if len(name) <= longest:
+        return name
+    after = max(1, (longest - 1) * 3 // 5)
+    return f"{name[: max(1, longest - 1 - after)]}…{name[-after:]}"
 
 
 def gates(ctx: typer.Context) -> None:

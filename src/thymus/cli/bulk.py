@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
-import signal
 import sys
 import tempfile
 import threading
@@ -13,7 +13,7 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
@@ -23,11 +23,14 @@ from thymus.cli.waiting import now_and_then
 from thymus.errors import InputError
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from thymus.guard import MemoryGuard
-    from thymus.ingest import Reading, Tally
+    from thymus.ingest import Bookmarks, Reading, Tally
     from thymus.readers import Format
+
+GRACE_S: Final = 1.0
+"""Seconds in which questions that are under way may still be answered after an interrupt."""
+_LOOK_S: Final = 0.2
+"""Seconds between looks whether an interrupt has come: to wait for ever would not let it in everywhere."""
 
 
 class Form(StrEnum):
@@ -149,21 +152,36 @@ def ingest(
         arc_sealers=sealers,
     )
     tally = Tally()
-    interrupted = False
+    interrupted: KeyboardInterrupt | None = None
     with _opened(chosen, dry_run=dry_run, max_cost=max_cost) as (guard, memory):
         try:
             _run(guard, memory, paths, reading, tally, restart=restart, at_once=concurrency)
-        except KeyboardInterrupt:
-            interrupted = True
+        except KeyboardInterrupt as stop:
+            interrupted = stop
         tallies.report(chosen, guard, tally, dry_run=dry_run)
-    if interrupted:
-        complain("interrupted: what is counted above is kept; the same command goes on from there")
-        raise typer.Exit(INTERRUPTED)
+    if interrupted is not None:
+        _end(left=isinstance(interrupted, _LeftError), dry_run=dry_run)
     if tally.stopped:
         complain(_stopped(tally, dry_run=dry_run))
         raise typer.Exit(PROBLEMS)
     if not tally.read and not tally.skipped:
         raise typer.Exit(PROBLEMS)
+
+
+def _end(*, left: bool, dry_run: bool) -> None:
+    """Say what came of what was interrupted and how to go on, and end.
+
+    :param left: whether threads still wait for a model: a normal end would wait for them.
+    """
+    kept = "what is counted above is kept; the same command goes on from there"
+    lost = "; answers that were still to come are not used, and may have to be paid" if left else ""
+    complain(f"interrupted: {'it was a dry run, so nothing is kept' if dry_run else kept}{lost}")
+    if not left:
+        raise typer.Exit(INTERRUPTED)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(INTERRUPTED)
 
 
 def _stopped(tally: Tally, *, dry_run: bool) -> str:
@@ -236,27 +254,53 @@ def _run(
     if restart and state:
         state.unlink(missing_ok=True)
     bookmarks = Bookmarks(state, memory)
-    with _heard_at_once(guard), _progress(guard, tally, paths, reading) as on_step:
-        ingest(guard, paths, reading, tally=tally, bookmarks=bookmarks, on_step=on_step, at_once=at_once)
+    with _progress(guard, tally, paths, reading) as on_step:
+        known: dict[str, Any] = {"tally": tally, "bookmarks": bookmarks, "at_once": at_once}
+        if guard.llm is None:
+            ingest(guard, paths, reading, on_step=on_step, **known)
+        else:
+            _in_reach(lambda step: ingest(guard, paths, reading, on_step=step, **known), on_step, bookmarks)
 
 
-@contextlib.contextmanager
-def _heard_at_once(guard: MemoryGuard) -> Iterator[None]:
-    """Answer an interrupt with a word: it ends when the questions that a model is working on have their answers."""
-    if guard.llm is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
+class _LeftError(KeyboardInterrupt):
+    """Interrupted while a model was working on questions, whose answers nobody waits for any more."""
 
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        with contextlib.suppress(RuntimeError):  # in the midst of another line
-            complain("interrupted: it waits for the answers that are under way")
-        signal.default_int_handler(number, frame)
 
-    before = signal.signal(signal.SIGINT, interrupt)
+def _in_reach(work: Callable[[Callable[[], None]], None], on_step: Callable[[], None], bookmarks: Bookmarks) -> None:
+    """Work in another thread, so that an interrupt need not wait for the questions that a model is working on.
+
+    :raises KeyboardInterrupt: it was interrupted, and is at rest.
+    :raises _LeftError: it was interrupted, and the thread still waits for the model.
+    """
+    over, done = threading.Event(), threading.Event()  # a thread that is joined and interrupted may seem to have ended
+    failed: list[Exception] = []
+
+    def step() -> None:
+        if over.is_set():
+            raise KeyboardInterrupt  # what was acknowledged before is counted, and nothing more is begun
+        on_step()
+
+    def run() -> None:
+        with contextlib.suppress(KeyboardInterrupt):  # let go of here, so that this thread waits for what is under way
+            try:
+                work(step)
+            except Exception as error:  # noqa: BLE001  (it is raised where somebody waits for it)
+                failed.append(error)
+        done.set()
+
+    threading.Thread(target=run, name="thymus ingest", daemon=True).start()
     try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+        while not done.wait(_LOOK_S):
+            pass
+    except KeyboardInterrupt:
+        over.set()
+        if done.wait(GRACE_S):
+            raise
+        with contextlib.suppress(RuntimeError):  # it moved one in this moment: that message is read once more
+            bookmarks.save()
+        raise _LeftError from None
+    if failed:
+        raise failed[0]
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from thymus._version import __version__
+from thymus.cli.costs import count
 from thymus.cli.health import Finding
 from thymus.install import Surroundings, launch
 from thymus.install.launch import Options
@@ -30,8 +31,41 @@ def findings(settings: Settings, surroundings: Surroundings | None = None) -> It
     """
     here = surroundings or Surroundings.here()
     versions: dict[tuple[str, ...], str] = {}
+    hooked = False
     for seen in look(here):
         yield from _of_client(seen, settings, here, versions)
+        hooked = hooked or bool(seen.events)
+    if hooked:
+        yield from _of_events()
+
+
+def _of_events() -> Iterator[Finding]:
+    """What became of the events that the hooks handed over."""
+    from thymus.hooks import client, places, spool
+
+    name = "hooks"
+    try:
+        found = client.status()
+    except OSError as error:
+        remedy = "nothing is learned before that is put right: see `thymus hook --status`"
+        yield Finding(name=name, state="fail", found=str(error), remedy=remedy)
+        return
+    told = (
+        (spool.unread(), "could not be read: too long, nested too deep, or damaged", "unread"),
+        (len(spool.failed()), "could never be learned", "failed"),
+    )
+    for many, why, file in told:
+        if many:
+            remedy = f"nothing of that is in the memory; once you know, remove {places.state_dir()}/{file}"
+            yield Finding(name=name, state="warn", found=f"{count(many, 'event', 'events')} {why}", remedy=remedy)
+    resident = found["resident"]
+    failures = resident.get("failures") if isinstance(resident, dict) else None
+    for why in failures or ():
+        what = f"{count(len(spool.waiting()), 'event waits', 'events wait')}: {why}"
+        yield Finding(name=name, state="fail", found=what, remedy="they are learned once that works")
+    for place in places.refused():
+        remedy = f"find out whose it is and remove it; until then the socket is {places.socket_path()}"
+        yield Finding(name=name, state="warn", found=f"{place} is open to others, or somebody else's", remedy=remedy)
 
 
 def _of_client(
@@ -48,8 +82,11 @@ def _of_client(
         remedy = f"rename that server in its configuration, then `{again}`"
         yield Finding(name=name, state="warn", found="another server is called thymus there", remedy=remedy)
         return
+    for variable, path in seen.swayed:
+        remedy = "take that out unless you put it there: it decides what runs, or how Thymus hears"
+        yield Finding(name=name, state="warn", found=f"{path} sets {variable}", remedy=remedy)
     if not seen.command and not seen.events:
-        if not seen.faults:
+        if not seen.faults and not seen.swayed:
             yield Finding(name=name, state="ok", found=f"not connected (`{again}` would)")
         return
     faults = [
@@ -58,7 +95,7 @@ def _of_client(
         *_of_memory(seen, settings, here, name, again),
     ]
     yield from faults
-    if not faults and not seen.faults:
+    if not faults and not seen.faults and not seen.swayed:
         parts = " and ".join(["the server", *(["all hooks"] if seen.events else [])])
         yield Finding(name=name, state="ok", found=f"connected: {parts}")
 
@@ -104,6 +141,9 @@ def _of_other(
 def _of_hooks(seen: Sighting, here: Surroundings, name: str, again: str) -> Iterator[Finding]:
     if seen.events is None:
         return
+    if seen.unguarded:
+        found = f"{count(seen.unguarded, 'rule is', 'rules are')} missing that the assistant may not speak for you"
+        yield Finding(name=name, state="warn", found=found, remedy=f"`{again}` adds what is missing")
     if seen.unhooked:
         state, lost = ("warn", ", ".join(seen.unhooked)) if seen.events else ("fail", "all")
         found = f"hooks are missing: {lost}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thymus.cli.frame import at_terminal, examples, moment, session
+from thymus.cli.typed import typed
 from thymus.cli.waiting import Bar
 from thymus.core.beliefs import LIVE, SHOWN
 from thymus.errors import InputError
@@ -14,6 +15,7 @@ from thymus.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from thymus.cli.frame import Session
     from thymus.core.disclose import Memory
     from thymus.guard import MemoryGuard
     from thymus.records import Event
@@ -81,11 +83,12 @@ def inbox(
             if interactive and guard.get(memory.id).status is not memory.status:
                 continue  # settled meanwhile, by a decision on another
             show_held(out, guard, memory)
-            if interactive and not _decide(out, guard, memory):
+            if interactive and not _decide(chosen, out, guard, memory):
                 return
         if not interactive:
             out.print()
-            out.print("Decide: `thymus resolve ID --accept` or `--reject`, or one by one: `thymus inbox -i`.")
+            accept, one_by_one = typed(chosen, "resolve ID --accept"), typed(chosen, "inbox -i")
+            out.print(f"Decide: `{accept}` or `--reject`, or one by one: `{one_by_one}`.", soft_wrap=True)
 
 
 def show_held(out: Console, guard: MemoryGuard, memory: Memory) -> None:
@@ -103,13 +106,32 @@ def show_held(out: Console, guard: MemoryGuard, memory: Memory) -> None:
         out.print(screen.indent(line, 4))
     if len(memory.contradicts) > MOST_RIVALS:
         out.print(screen.indent(f"and {len(memory.contradicts) - MOST_RIVALS} more", 4))
+    for remark in _mistakable(guard, memory):
+        out.print(screen.indent(Text(remark, "yellow"), 4))
 
 
-def _decide(out: Console, guard: MemoryGuard, memory: Memory) -> bool:
+def _mistakable(guard: MemoryGuard, memory: Memory) -> list[str]:
+    """Whom its senders could be taken for, as things stand now: that alone may be why it is held back."""
+    from thymus.circumstances import circumstances
+    from thymus.cli import screen
+    from thymus.core.quoting import name
+
+    # A notice says this of what a question brings up; the guard has no public word for it outside of one.
+    parts, scope = guard._parts, guard._scope  # noqa: SLF001
+    registry = parts.registries.of(parts.store, scope)
+    found = circumstances(guard._belief(memory.id).claim, registry).resembles  # noqa: SLF001
+    own = {source.key for source in (memory.source, *memory.lineage)}
+    others = [screen.own(name(source)) for source in found if source.key not in own]
+    told = [f"resembles {', '.join(others[:MOST_RIVALS])}, known to you: it may only pose as that"] if others else []
+    unproved = [screen.own(name(source)) for source in found if source.key in own]
+    return told + [f"earlier messages of {one} were verified, and this one is not" for one in unproved]
+
+
+def _decide(chosen: Session, out: Console, guard: MemoryGuard, memory: Memory) -> bool:
     """Ask about one claim; ``False`` to stop."""
     answer = _ask("  Is it right? [y]es, [n]o, [s]kip, [q]uit", "ynsq")
     if answer in "yn":
-        show_event(out, guard.resolve(memory.id, accept=answer == "y"))
+        show_event(chosen, out, guard.resolve(memory.id, accept=answer == "y"))
     out.print()
     return answer != "q"
 
@@ -150,7 +172,7 @@ def resolve(
                 raise InputError("say --accept or --reject")
             show_held(screen.open_screen(), guard, guard.get(memory_id))
             accept = _ask("  Is it right? [y]es, [n]o", "yn") == "y"
-        _report(guard.resolve(memory_id, accept=accept, over=over or ()), as_json=chosen.json)
+        _report(chosen, guard.resolve(memory_id, accept=accept, over=over or ()))
 
 
 def undo(
@@ -167,7 +189,7 @@ def undo(
     with chosen.guard() as guard, Bar("acts told again") as bar:
         event = guard.undo(act, on_step=bar)
         bar.clear()
-        _report(event, as_json=chosen.json)
+        _report(chosen, event)
 
 
 def revoke(
@@ -213,13 +235,13 @@ def revoke(
         if not event.seq and not event.changes and (unknown := _unheard(guard, source)):
             screen.open_screen(stderr=chosen.json).print(unknown)
             if chosen.json:
-                _report(event, as_json=True)
+                _report(chosen, event)
         elif dry_run and not chosen.json:
             show_cost(screen.open_screen(), guard, event)
         elif event.changes and not event.seq and not dry_run:
             screen.open_screen(stderr=True).print("Nothing was changed.")
         else:
-            _report(event, as_json=chosen.json)
+            _report(chosen, event)
 
 
 def _unheard(guard: MemoryGuard, source: str) -> str:
@@ -278,19 +300,19 @@ def forget(
             if not typer.confirm("Erase it for good?", err=True):
                 screen.open_screen(stderr=True).print("Nothing was erased.")
                 raise typer.Exit
-        _report(guard.forget(memory_id), as_json=chosen.json)
+        _report(chosen, guard.forget(memory_id))
 
 
-def _report(event: Event, *, as_json: bool) -> None:
+def _report(chosen: Session, event: Event) -> None:
     from thymus.cli import screen
 
-    if as_json:
+    if chosen.json:
         screen.write_json(event.to_dict())
     else:
-        show_event(screen.open_screen(), event)
+        show_event(chosen, screen.open_screen(), event)
 
 
-def show_event(out: Console, event: Event) -> None:
+def show_event(chosen: Session, out: Console, event: Event) -> None:
     """What an act changed, and how to take it back."""
     from rich.text import Text
 
@@ -305,4 +327,5 @@ def show_event(out: Console, event: Event) -> None:
     if not event.changes and not event.seq:
         out.print("Nothing stands differently, so nothing was written.")
     elif event.act.value != "forget":
-        out.print(Text(f"Act {event.seq}; `thymus undo {event.seq}` takes it back.", "dim"))
+        undo_it = typed(chosen, f"undo {event.seq}")
+        out.print(Text(f"Act {event.seq}; `{undo_it}` takes it back.", "dim"), soft_wrap=True)

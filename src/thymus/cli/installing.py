@@ -141,6 +141,7 @@ def _notes(plan: Plan, here: Surroundings, *, uninstall: bool) -> Iterator[str]:
             yield "`thymus hook --stop` ends the process behind the hooks"
         return
     yield f"{client.then} ({client.manual})"
+    yield from plan.warnings
     if find_spec("mcp") is None:
         yield 'the server needs one more package: pip install "thymus-memory[mcp]"'
     if here.passes:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from thymus.cli.frame import examples, moment, session
+from thymus.cli.typed import typed
 from thymus.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from thymus.core.policy import Policy
     from thymus.records import Written
 
@@ -98,7 +102,7 @@ def remember(
     if chosen.json:
         screen.write_json(written.to_dict())
     else:
-        show_written(written, policy)
+        show_written(written, policy, partial(typed, chosen))
 
 
 def _read_stdin() -> str:
@@ -114,12 +118,15 @@ def _read_stdin() -> str:
 
 _CAUTION = {
     "injection": "careful: an order to an assistant is in this message ({})",
-    "secret": "careful: this looks like a secret ({}); it is kept as said, and `thymus forget ID` erases it",
+    "secret": "careful: this looks like a secret ({}); it is kept as said, and `{erase}` erases it",
 }
 
 
-def show_written(written: Written, policy: Policy) -> None:
-    """One block a claim: what became of it, its words, who said it; then why."""
+def show_written(written: Written, policy: Policy, command: Callable[[str], str]) -> None:
+    """One block a claim: what became of it, its words, who said it; then why.
+
+    :param command: from words such as ``inbox`` to the command that the user types.
+    """
     from rich.text import Text
 
     from thymus.cli import screen
@@ -138,9 +145,11 @@ def show_written(written: Written, policy: Policy) -> None:
     for fallback in written.fallbacks:
         out.print(screen.indent(Text(screen.own(fallback), "dim")))
     for hazard in written.hazards:
-        out.print(screen.indent(Text(_CAUTION[hazard.partition(":")[0]].format(hazard.partition(": ")[2]), "yellow")))
+        said = _CAUTION[hazard.partition(":")[0]].format(hazard.partition(": ")[2], erase=command("forget ID"))
+        out.print(screen.indent(Text(said, "yellow")))
     if any(outcome.value in ("contested", "quarantined") for outcome in written.outcomes):
-        out.print(screen.indent(Text("the model will not see it until you decide: thymus inbox", "dim")))
+        decide = f"  the model will not see it until you decide: {command('inbox')}"
+        out.print(Text(decide, "dim"), soft_wrap=True)
 
 
 def recall(
@@ -159,7 +168,7 @@ def recall(
     if chosen.json:
         screen.write_json(found.to_dict())
     else:
-        screen.show_recall(screen.open_screen(), found)
+        screen.show_recall(screen.open_screen(), found, partial(typed, chosen))
 
 
 def memories(

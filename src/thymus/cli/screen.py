@@ -23,7 +23,7 @@ from thymus.core.provenance import UNPRINTABLE
 from thymus.core.quoting import carrier, one_line, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from thymus.core.disclose import Memory, Recall
     from thymus.core.policy import Policy
@@ -106,27 +106,31 @@ def because(reasons: Iterable[str], policy: Policy) -> str:
     return "; ".join(told) or "no rule holds it back"
 
 
-def show_recall(screen: Console, found: Recall) -> None:
-    """The context to the letter, then the notice."""
+def show_recall(screen: Console, found: Recall, typed: Callable[[str], str] = "thymus {}".format) -> None:
+    """The context to the letter, then the notice.
+
+    :param typed: from words such as ``inbox`` to the command that the user types.
+    """
     screen.print(Text("What the model answers from", "bold"))
     screen.print(indent(Text(found.context) if found.context else Text("nothing: no memory bears on this", "dim")))
     if found.notice:
         screen.print()
         screen.print(Text("What you are told", "bold magenta"))
         screen.print(indent(found.notice))
-        _show_settling(screen, found.contested)
+        _show_settling(screen, found.contested, typed)
 
 
-def _show_settling(screen: Console, contested: Sequence[Memory]) -> None:
+def _show_settling(screen: Console, contested: Sequence[Memory], typed: Callable[[str], str]) -> None:
     """How to settle what the notice tells of; apart from it, since it is of the command line and not of the guard."""
     screen.print()
     screen.print(Text("Settle it with --accept if it is right, with --reject if not:", "dim"))
     for memory in contested[:MOST_SETTLED]:
         over = memory.contradicts if memory.status is Status.ACTIVE else ()
-        command = " ".join(["thymus resolve", memory.id, "--accept", *(f"--over {id_}" for id_ in over)])
+        command = typed(" ".join(["resolve", memory.id, "--accept", *(f"--over {id_}" for id_ in over)]))
         if len(contested) > 1:
             screen.print(indent(Text(quote(memory.text), "dim")))
-        screen.print(indent(Text(command, "dim"), 2 if len(contested) == 1 else 4))
+        before = "  " if len(contested) == 1 else "    "
+        screen.print(Text(before + command, "dim"), soft_wrap=True)  # a command is copied whole
     if len(contested) > MOST_SETTLED:
         screen.print(indent(Text(f"and {len(contested) - MOST_SETTLED} more: --json has them all", "dim")))
 

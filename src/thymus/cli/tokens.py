@@ -14,7 +14,7 @@ from thymus.errors import InputError
 
 if TYPE_CHECKING:
     from thymus.cli.frame import Session
-    from thymus.mcp.tokens import Tokens
+    from thymus.access.tokens import Tokens
 
 _SPAN: Final = re.compile(r"([1-9][0-9]{0,4})([hdwy])")
 _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1), "y": timedelta(days=365)}
@@ -129,7 +129,7 @@ def revoke(
 
 
 def _open(chosen: Session, given: str | None) -> Tokens:
-    from thymus.mcp.tokens import Tokens, tokens_path
+    from thymus.access.tokens import Tokens, tokens_path
 
     return Tokens(tokens_path(chosen.settings().db, given))
 

@@ -89,7 +89,8 @@ def _is_question(words: str) -> bool:
 
 
 def _is_request(words: str) -> bool:
-    return bool(phrases.ONE_OFF.match(words)) and not (phrases.STANDING.search(words) or phrases.REASON.search(words))
+    asks = phrases.ONE_OFF.match(words) or phrases.LOOK_THERE.match(words.rstrip(".! "))
+    return bool(asks) and not (phrases.STANDING.search(words) or phrases.REASON.search(words))
 
 
 def _is_hypothetical(words: str) -> bool:

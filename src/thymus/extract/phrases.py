@@ -195,6 +195,12 @@ ONE_OFF: Final = re.compile(
     r"play (?:some|the)\b|tell me (?:a|about|how|what|who|when|where|why|one thing)\b|kannst du mir\b|"
     r"schreib mir (?:ein|eine)\b|(?:can|could|would|will|wld|cld) (?:you|u|ya)\b",
 )
+LOOK_THERE: Final = re.compile(  # nothing stands behind it that could be news: no colon, comma or number
+    r"(?:please )?(?:(?:look|have a look|take a look|glance) (?:at|in|into|through|over)|(?:check|read|open|scan|skim|"
+    r"go through|search)(?: through)?(?: all)?(?: my| the| our)(?: [\w-]+){0,2} (?:calendars?|diary|schedule|e-?mails?|"
+    r"mails?|inbox|messages?|files?|notes?|pages?|documents?|reports?|attachments?|links?|sites?|threads?|logs?))"
+    r"\b[^:;,\d–—]{0,80}$",
+)
 REASON: Final = re.compile(
     r"\b(?:because|since|as|cos|coz|cuz) (?:i|i['’]m|we|my)\b|, (?:i|i['’]m|i['’]ve|we|my)\b|\b(?:allerg\w*|vegan|"
     r"vegetarian)\b"

@@ -23,7 +23,7 @@ NUDGE_S = 0.25
 AT_MOST_S = 4.0
 """Seconds after which this process ends whatever it is doing: a disk or a socket that hangs must not hang the host."""
 LONGEST_EVENT = 64_000_000
-"""Bytes; a longer event is refused."""
+"""Bytes; a longer event is not read, and the user told of it."""
 LONGEST_TEXT = 200_000
 """Characters of a text in an event that are kept: the start of a result of megabytes says what it is."""
 USAGE = """\
@@ -32,6 +32,10 @@ Usage: thymus hook            read one hook event of Claude Code on standard inp
        thymus hook --stop     end the resident; the next event starts another
 See docs/how-to/claude-code.md. Settings: THYMUS_DB, THYMUS_USER, THYMUS_GATE, THYMUS_LLM, THYMUS_HOOK_LOG.
 """
+HOSTS = "THYMUS_HOOK_HOSTS"
+"""Names further programs, beside those that Claude Code comes as, in which a person types the prompts."""
+UNREAD = "Unread"
+"""The event that is made of one that could not be read: something unknown has entered the session."""
 
 _ANSWERED = ("SessionStart", "UserPromptSubmit")
 _LEARNED = ("UserPromptSubmit", "PostToolUse", "PostToolUseFailure")
@@ -84,27 +88,64 @@ def _read() -> bytes:
         if length <= LONGEST_EVENT:
             given.append(part)
     if length > LONGEST_EVENT:
-        places.log(f"an event of {length} bytes was refused")
-        return b""
+        return _unread(given[0], f"{length} bytes")
     return b"".join(given)
 
 
+def _unread(begins: bytes, why: str) -> bytes:
+    """Count an event that cannot be read; what stands for it, where it is plain which session it was of.
+
+    Whatever it brought is in that session now: a result that is nested deep enough must not get past us unseen.
+    """
+    import re
+
+    places.log(f"an event could not be read: {why}")
+    spool.count_unread()
+    found = re.search(rb'"session_id"\s*:\s*"([\w.-]{1,100})"', begins[:10_000])
+    return json.dumps({"hook_event_name": UNREAD, "session_id": found[1].decode()}).encode() if found else b""
+
+
 def _answer(given: bytes) -> dict[str, object]:
-    try:
-        event = json.loads(given) if given.strip() else None
-    except (ValueError, RecursionError) as error:
-        places.log(f"no JSON: {error}")
+    if not given.strip():
         return {}
+    try:
+        event = json.loads(given)
+    except (ValueError, RecursionError) as error:
+        event = json.loads(_unread(given, str(error)) or b"{}")
     if not isinstance(event, dict):
         return {}
     name = str(event.get("hook_event_name"))
     if name == "Stop" and not event.get("session_crons"):
         return {}
-    if name in _LEARNED or name == "Stop":
-        return _hand_over(event, name)
-    if name in ("SessionStart", "SessionEnd"):
-        return _ask({"do": "tell", "item": _item(event)}, wait=name == "SessionStart", start=name == "SessionStart")
-    return {}
+    if name in _LEARNED or name in ("Stop", UNREAD):
+        answer = _hand_over(event, name)
+    elif name in ("SessionStart", "SessionEnd"):
+        start = name == "SessionStart"
+        answer = _ask({"do": "tell", "item": _item(event)}, wait=start, start=start)
+    else:
+        return {}
+    return _with_notices(answer) if name in _ANSWERED else answer
+
+
+def _with_notices(answer: dict[str, object]) -> dict[str, object]:
+    """An answer with what the user does not know yet of events that were lost, and of a folder that is not theirs."""
+    told = [str(answer["systemMessage"])] if "systemMessage" in answer else []
+    try:
+        if lost := spool.newly_unread():
+            many = f"{lost} events" if lost > 1 else "1 event"
+            told.append(
+                f"{many} could not be read by thymus (too long, nested too deep, or damaged): nothing of it was "
+                "learned. Run `thymus doctor`."
+            )
+        path = places.socket_path()
+        if os.path.dirname(path) == places.state_dir() and (others := places.refused()) and places.once("refused"):
+            told.append(
+                f"{' and '.join(others)}: made by somebody else, or open to others, so that thymus keeps its socket in "
+                f"{path}. Run `thymus doctor`."
+            )
+    except OSError as error:
+        places.log(f"no notices: {error!r}")
+    return {**answer, "systemMessage": "\n".join(told)} if told else answer
 
 
 def _item(event: dict[str, object]) -> dict[str, object]:
@@ -115,6 +156,9 @@ def _item(event: dict[str, object]) -> dict[str, object]:
     return {
         "settings": settings,
         "host": os.environ.get("CLAUDE_CODE_ENTRYPOINT", ""),
+        "hosts": os.environ.get(HOSTS, ""),
+        # Claude Code gives it to the commands that its model runs, and to no hook: who has it was started by one.
+        "nested": "CLAUDE_CODE_EXECPATH" in os.environ,
         "trusts_programs": os.environ.get("THYMUS_HOOK_PROGRAMS") == "user",
         "event": event,
     }
@@ -124,7 +168,9 @@ def _hand_over(event: dict[str, object], name: str) -> dict[str, object]:
     schedules = name == "Stop" or event.get("tool_name") in _SCHEDULERS
     try:
         # Lone surrogates are legal in JSON's escapes; written back as escapes they are no trouble to any encoding.
-        item = _item(_cut(event, 40))  # type: ignore[arg-type]
+        cut: list[int] = []
+        item = _item(_cut(event, 40, cut))  # type: ignore[arg-type]
+        item["cut"] = bool(cut)
         memory = crc32(json.dumps(item["settings"], sort_keys=True).encode())
         kept = spool.put(json.dumps(item).encode(), spool.URGENT if schedules else spool.ORDINARY, memory)
     except OSError as error:
@@ -133,14 +179,22 @@ def _hand_over(event: dict[str, object], name: str) -> dict[str, object]:
     return _ask({"do": "learn", "name": kept}, wait=name in _ANSWERED, start=True)
 
 
-def _cut(value: object, deep: int) -> object:
-    """The event without what is too long, or too deep, to be of use."""
+def _cut(value: object, deep: int, cut: list[int]) -> object:
+    """The event without what is too long, or too deep, to be of use.
+
+    :param cut: gets the length of whatever was cut.
+    """
     if isinstance(value, str):
-        return value if len(value) <= LONGEST_TEXT else value[:LONGEST_TEXT]
+        if len(value) > LONGEST_TEXT:
+            cut.append(len(value))
+        return value[:LONGEST_TEXT]
+    if isinstance(value, (dict, list)) and not deep:
+        cut.append(len(value))
+        return type(value)()
     if isinstance(value, dict):
-        return {key: _cut(inner, deep - 1) for key, inner in value.items()} if deep else {}
+        return {key: _cut(inner, deep - 1, cut) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_cut(inner, deep - 1) for inner in value] if deep else []
+        return [_cut(inner, deep - 1, cut) for inner in value]
     return value
 
 
@@ -152,9 +206,8 @@ def _once(event: dict[str, object], message: str) -> dict[str, object]:
     """A message to the user, once a session; where that cannot be noted, at the start of a session only."""
     try:
         told = f"{places.socket_path()}.told-{crc32(str(event.get('session_id')).encode('utf-8', 'replace')):08x}"
-        os.close(os.open(told, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        return {}
+        if not places.make_new(told):
+            return {}
     except OSError:
         if event.get("hook_event_name") != "UserPromptSubmit":
             return {}
@@ -227,6 +280,8 @@ def status() -> dict[str, object]:
         "socket": places.socket_path(),
         "waiting": len(spool.waiting()),
         "failed": len(spool.failed()),
+        "unread": spool.unread(),
+        "refused": places.refused(),
         "resident": resident,
     }
 

@@ -5,26 +5,29 @@ The notice goes to the user alone (``systemMessage``), the context to the model 
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from thymus import results
 from thymus.config import Settings
-from thymus.conversation import HEADING
+from thymus.conversation import HEADING, UNKNOWN, Conversation
 from thymus.core.claims import Kind
-from thymus.core.gates import DEFAULT_GATE
 from thymus.core.provenance import Source
-from thymus.errors import InputError, SourceError, ThymusError
+from thymus.errors import InputError, MemoryNotFoundError, SourceError, ThymusError
 from thymus.extract import pastes
 from thymus.guard import MemoryGuard
 from thymus.hooks import payloads, places
+from thymus.hooks.memories import Memories
 from thymus.hooks.payloads import text_of
 from thymus.hooks.sessions import MOST_SCHEDULED, Scheduled, Session, Sessions
 from thymus.hooks.spool import LaterError
+from thymus.sources.origins import Piece
 
 Answer = dict[str, Any]
 
@@ -38,22 +41,15 @@ _SHORTEST_QUESTION: Final = 8
 """Characters: "yes" and "go on" ask for nothing."""
 _LONGEST_QUESTION: Final = 1_000
 _LONGEST_SCHEDULE: Final = 1_000_000
-_MOST_GUARDS: Final = 8
+HOSTS: Final = frozenset({"cli", "claude-vscode", "claude-desktop", "claude-desktop-3p"})
+"""``CLAUDE_CODE_ENTRYPOINT`` of what a person types into: the terminal, the extension, the desktop program. Others of
+2.1.197: ``sdk-cli`` (``claude -p``), ``sdk-ts``, ``sdk-py``, ``mcp``, ``claude-code-github-action``, ``local-agent``,
+``remote`` and ``remote_…`` (one of them by a timer), ``claude-in-slack``, ``claude-in-teams``."""
+_HEARD: Final = frozenset({"UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Unread"})
+_EMPTY: Final = frozenset({"startup", "clear"})
+"""How a session starts of which nothing has entered the context yet."""
+_MOST_IDS: Final = 200
 _MOST_TOLD: Final = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Open:
-    """A memory that is open: for each user a guard over the same store."""
-
-    guard: MemoryGuard
-    file: tuple[int, int] | None
-    users: dict[str, MemoryGuard] = field(default_factory=dict)
-
-    def of(self, user: str) -> MemoryGuard:
-        if user not in self.users:
-            self.users[user] = self.guard.for_user(user)
-        return self.users[user]
 
 
 class Listener:
@@ -64,15 +60,14 @@ class Listener:
 
     def __init__(self, pause: Callable[[], None] = lambda: None) -> None:
         self._pause = pause
-        self._open: dict[tuple[str, str, str | None], _Open] = {}
+        self._memories = Memories()
         self._sessions = Sessions()
         self._told: dict[str, None] = {}
         self._scheduled = Scheduled(Path(places.make_private(places.state_dir())) / "scheduled.json")
 
     def close(self) -> None:
         """Close every memory."""
-        while self._open:
-            self._open.popitem()[1].guard.close()
+        self._memories.close_all()
 
     def hear(self, item: Mapping[str, Any], say: Callable[[Answer], None], *, name: str, at: float) -> None:
         """Learn from an event that was in the spool.
@@ -87,24 +82,22 @@ class Listener:
         if not isinstance(event, Mapping):
             raise InputError("an event is a JSON object")
         typed = self._note_schedules(event) and _typed(item)
-        if payloads.scheduled(event) or event.get("hook_event_name") not in (
-            "UserPromptSubmit",
-            "PostToolUse",
-            "PostToolUseFailure",
-        ):
+        if payloads.scheduled(event) or event.get("hook_event_name") not in _HEARD:
             return
-        settings, guard = self._guard(item)
+        settings, guard = self._memories.of(item.get("settings"))
         session = self._session(settings, event, guard)
         when = datetime.fromtimestamp(at, UTC)
         try:
             if event.get("hook_event_name") == "UserPromptSubmit":
-                self._prompt(event, guard, session, say, name, when, typed=typed)
+                self._prompt(event, session, say, name, when, typed=typed)
+            elif event.get("hook_event_name") == "Unread":
+                session.talk.read("", source=UNKNOWN, all_of_it=False)
             else:
-                self._result(event, session, name, when)
+                self._result(event, session, name, when, cut=item.get("cut") is True)
         except (InputError, SourceError):
             raise
         except (ThymusError, OSError) as error:
-            self._close(settings)
+            self._memories.close(settings)
             raise LaterError(str(error)) from error
 
     def tell(self, item: Mapping[str, Any]) -> Answer:
@@ -113,15 +106,15 @@ class Listener:
         if not isinstance(event, Mapping):
             return {}
         self._note_schedules(event)
-        settings, guard = self._guard(item)
+        settings, guard = self._memories.of(item.get("settings"))
         try:
             if event.get("hook_event_name") == "SessionEnd":
                 self._sessions.end((settings, text_of(event, "session_id")))
                 return {}
             session = self._session(settings, event, guard)
-            return _standing(guard, session, text_of(event, "source"))
+            return _standing(session, text_of(event, "source"))
         except (ThymusError, OSError) as error:
-            self._close(settings)
+            self._memories.close(settings)
             raise LaterError(str(error)) from error
 
     def failed(self, item: Mapping[str, Any], why: str) -> Answer:
@@ -137,36 +130,9 @@ class Listener:
             "learned once that works. Run `thymus doctor`."
         }
 
-    def _guard(self, item: Mapping[str, Any]) -> tuple[Settings, MemoryGuard]:
-        given = item.get("settings")
-        named = {name: str(value) for name, value in given.items()} if isinstance(given, Mapping) else {}
-        settings = Settings.read(
-            **{name: named.get(name) for name in ("db", "gate", "llm", "user")},
-            environment={},
-        )
-        key = (settings.db, settings.gate or DEFAULT_GATE, settings.llm)
-        opened = self._open.get(key)
-        if opened is not None and opened.file != _file(settings.db):
-            self._close(settings)  # it was replaced or removed: what is written to the old file nobody would find
-            opened = None
-        try:
-            if opened is None:
-                while len(self._open) >= _MOST_GUARDS:
-                    self._open.pop(next(iter(self._open))).guard.close()
-                guard = MemoryGuard(settings.db, gate=settings.gate, llm=settings.llm, user_id=settings.user)
-                opened = self._open[key] = _Open(guard, _file(settings.db))
-            return settings, opened.of(settings.user)
-        except (ThymusError, OSError) as error:
-            raise LaterError(str(error)) from error
-
-    def _close(self, settings: Settings) -> None:
-        opened = self._open.pop((settings.db, settings.gate or DEFAULT_GATE, settings.llm), None)
-        if opened is not None:
-            opened.guard.close()
-
     def _session(self, settings: Settings, event: Mapping[str, Any], guard: MemoryGuard) -> Session:
-        key = (settings, text_of(event, "session_id"))
-        return self._sessions.get(key, guard)
+        starts = event.get("hook_event_name") == "SessionStart" and text_of(event, "source") in _EMPTY
+        return self._sessions.get((settings, text_of(event, "session_id")), guard, begins=starts)
 
     def _note_schedules(self, event: Mapping[str, Any]) -> bool:
         """Keep what the assistant scheduled; whether a prompt can be told from all that was."""
@@ -180,7 +146,6 @@ class Listener:
     def _prompt(
         self,
         event: Mapping[str, Any],
-        guard: MemoryGuard,
         session: Session,
         say: Callable[[Answer], None],
         name: str,
@@ -194,46 +159,75 @@ class Listener:
         if self._scheduled.holds(prompt):
             say(_recalled(session, prompt, frozenset()))
             return
-        words = pastes.split(prompt)
-        known: dict[str, Any] = {
-            "source": Source.parse("user", authenticated=typed, user_id=guard.user_id),
-            "observed_at": when,
-        }
+        words, talk = pastes.split(prompt), session.talk
+        known: dict[str, Any] = {"source": Source.parse("user", authenticated=typed), "observed_at": when}
         id_ = _message_id(event, text_of(event, "prompt_id") or name)
         own = bool(words.own.strip())
-        at_once = own and guard.llm is None  # before the recall, so that it has what the prompt changes
-        said = session.turn.remember(words.own, message_id=id_, **known).memories if at_once else ()
+        at_once = own and talk.guard.llm is None  # before the recall, so that it has what the prompt changes
+        said = talk.learn(words.own, message_id=id_, **known).memories if at_once else ()
         say(_recalled(session, words.own if own else words.pasted, {memory.id for memory in said}))
         if own and not at_once:
-            session.turn.remember(words.own, message_id=id_, **known)
+            talk.learn(words.own, message_id=id_, **known)
         if words.pasted.strip():
-            session.entered += 1
-            pasted = words.pasted[: payloads.LONGEST_LEARNED]
-            self._learn(session, pasted, derived_from=("paste",), message_id=f"{id_}/pasted", **known)
+            pasted, seen = words.pasted[: payloads.LONGEST_LEARNED], words.pasted[payloads.LONGEST_LEARNED :]
+            if seen:
+                talk.read(seen[: payloads.LONGEST_READ], source="paste", all_of_it=len(seen) <= payloads.LONGEST_READ)
+            self._learn(pasted, f"{id_}/pasted", partial(talk.learn, derived_from=("paste",), **known))
 
-    def _result(self, event: Mapping[str, Any], session: Session, name: str, when: datetime) -> None:
-        told = payloads.heard(event)
+    def _result(self, event: Mapping[str, Any], session: Session, name: str, when: datetime, *, cut: bool) -> None:
+        """Learn what a tool brought. All that the assistant was shown has entered before any of it is learned."""
+        told, talk = payloads.heard(event), session.talk
         if told is None:
             return
-        session.entered += 1
-        text = told.text[: payloads.LONGEST_READ]
+        source = Source.parse(told.source)
+        if cut:
+            talk.read("", source=source, all_of_it=False)
+        if told.own:
+            _read_own(talk, told.text[: payloads.LONGEST_READ], source)
+            return
+        known: dict[str, Any] = {"source": source, "observed_at": when}
         id_ = _message_id(event, text_of(event, "tool_use_id") or name)
-        learnt, seen = text[: told.learn], text[told.learn :]
-        self._learn(session, learnt, source=told.source, derived_from=told.origins, message_id=id_, observed_at=when)
-        if seen:
-            session.turn.read(seen, source=told.origins[0] if told.origins else told.source)
+        if told.result is None:
+            text, whole = told.text[: payloads.LONGEST_READ], len(told.text) <= payloads.LONGEST_READ
+            for origin in told.origins or (source,):
+                talk.read(text[told.learn :], source=origin, all_of_it=whole)
+            self._learn(text[: told.learn], id_, partial(talk.learn, derived_from=told.origins, **known))
+            return
+        found = results.read(
+            talk, told.result, source=source, arguments=event.get("tool_input"), open_world=told.open_world
+        )
+        left = told.learn
+        for number, piece in enumerate(found):
+            text, left = piece.text[:left], max(0, left - len(piece.text))
 
-    def _learn(self, session: Session, text: str, *, message_id: str, **known: Any) -> None:
+            def learn(part: str, *, piece: Piece = piece, **ids: Any) -> object:
+                return results.learn(talk, replace(piece, text=part), **known, **ids)
+
+            self._learn(text, f"{id_}/{number}" if number else id_, learn)
+
+    def _learn(self, text: str, message_id: str, learn: Callable[..., object]) -> None:
         for number, part in enumerate(payloads.in_parts(text)):
             if number:
                 self._pause()
-            session.turn.remember(part, message_id=f"{message_id}#{number}" if number else message_id, **known)
+            learn(part, message_id=f"{message_id}#{number}" if number else message_id)
+
+
+def _read_own(talk: Conversation, text: str, source: Source) -> None:
+    """What a tool of Thymus showed: each memory is its source's; what else it says is its own, whoever it is."""
+    for id_ in list(dict.fromkeys(payloads.MEMORY_ID.findall(text)))[:_MOST_IDS]:
+        with contextlib.suppress(MemoryNotFoundError):  # of another memory, or no tool of Thymus
+            memory = talk.guard.get(id_)
+            talk.show(memory)
+            text = text.replace(memory.text, "").replace(id_, "")
+    talk.read(text, source=source)
 
 
 def _typed(item: Mapping[str, Any]) -> bool:
-    """Whether a person typed the prompt. A program that runs the host (``claude -p``, an SDK) may hand in anything."""
-    host = str(item.get("host", ""))
-    return not (host.startswith(("sdk", "mcp")) or "action" in host) or item.get("trusts_programs") is True
+    """Whether a person typed the prompt, as far as can be told: not where the host is none that we know as typed into,
+    nor where a command of an assistant started it, or this hook itself."""
+    hosts = HOSTS | set(str(item.get("hosts", "")).replace(",", " ").split())
+    typed = item.get("host") in hosts and item.get("nested") is not True
+    return typed or item.get("trusts_programs") is True
 
 
 def _message_id(event: Mapping[str, Any], own: str) -> str:
@@ -245,17 +239,19 @@ def _recalled(session: Session, question: str, written: Collection[str]) -> Answ
     question = question.strip()[:_LONGEST_QUESTION]
     if len(question) < _SHORTEST_QUESTION:
         return {}
-    found = session.turn.recall(question, k=RECALLED)
+    found = session.talk.guard.recall(question, k=RECALLED)
+    session.talk.show(*found.memories)  # the notice is shown to the user alone
     lines = found.context.split("\n") if found.context else []
     if len(lines) == len(found.memories):
         lines = [line for line, memory in zip(lines, found.memories, strict=True) if memory.id not in written]
     return _answer("UserPromptSubmit", session.fresh(lines), found.notice)
 
 
-def _standing(guard: MemoryGuard, session: Session, began: str) -> Answer:
+def _standing(session: Session, began: str) -> Answer:
     """What holds whatever is asked: the user's own preferences and instructions. And how much waits for a decision."""
     if began != "resume":  # a new context, or one that was emptied
         session.shown.clear()
+    guard = session.talk.guard
     own = [
         memory
         for memory in guard.memories(limit=500)
@@ -300,14 +296,3 @@ def _on_file(folder: str) -> tuple[str, ...] | None:
     if not isinstance(tasks, list) or len(tasks) > MOST_SCHEDULED:
         return None
     return tuple(prompt for task in tasks if (prompt := text_of(task, "prompt")))
-
-
-def _file(db: str) -> tuple[int, int] | None:
-    """Which SQLite file a path names now; a snapshot (``.json``) is a new file after every write."""
-    if "://" in db or db == ":memory:" or db.endswith(".json"):
-        return None
-    try:
-        found = os.stat(db)  # noqa: PTH116  (a path of any kind)
-    except (OSError, ValueError):
-        return None
-    return found.st_dev, found.st_ino

@@ -7,12 +7,14 @@ events, tools and fields are no error: a tool that is not listed here is read an
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from thymus.core.provenance import UNPRINTABLE
+from thymus.results import hands_on
 
 LONGEST_LEARNED: Final = 20_000
 """Characters of a result that are learned from; the rest is read only. What is longer is rarely a statement."""
@@ -30,6 +32,7 @@ _LONGEST_HOST: Final = 253
 PART: Final = 2_000
 """Characters that are learned from at once: about a fifth of a second, in which a prompt waits."""
 
+MEMORY_ID: Final = re.compile(r"\bm_[0-9a-f]{16}\b")
 SCHEDULERS: Final = frozenset({"CronCreate", "ScheduleWakeup"})
 
 
@@ -40,12 +43,18 @@ class Heard:
     :param source: ``tool:claude-code/<tool>`` or ``mcp:<server>/<tool>``.
     :param origins: whose words they were before: a page, a file.
     :param learn: how many characters of it are learned from; all of it was seen by the assistant.
+    :param result: what an MCP tool returned, as its protocol has it: ``thymus.results`` tells whose words are in it.
+    :param open_world: whether that tool hands on what anybody wrote.
+    :param own: whether the tool is called like one of Thymus: what it shows is known, if it is one.
     """
 
     text: str
     source: str
     origins: tuple[str, ...] = ()
     learn: int = 0
+    result: Mapping[str, Any] | None = None
+    open_world: bool = False
+    own: bool = False
 
 
 def text_of(value: object, key: str) -> str:
@@ -59,13 +68,17 @@ def heard(event: Mapping[str, Any]) -> Heard | None:
     tool, given, answer = text_of(event, "tool_name"), event.get("tool_input"), event.get("tool_response")
     if event.get("hook_event_name") == "PostToolUseFailure":
         told = Heard(text=text_of(event, "error"), source=source_of(tool))
+    elif _own(tool):
+        shown = dict.fromkeys(MEMORY_ID.findall(json.dumps(answer)))  # as fields that are no words, too
+        told = Heard(text="\n".join((_words(_unpacked(answer)), *shown)), source=source_of(tool), own=True)
     elif tool.startswith("mcp__"):
-        told = Heard(text=_words(_unpacked(answer)), source=source_of(tool), learn=LONGEST_LEARNED)
+        result = _result(answer)
+        open_world = hands_on(tool.removeprefix("mcp__"))
+        source = source_of(tool)
+        told = Heard(text=_words(result), source=source, learn=LONGEST_LEARNED, result=result, open_world=open_world)
     else:
         told = _built_in(tool, given, answer)
-    if not told.text.strip() or _own(tool):
-        return None
-    return told
+    return told if told.text.strip() else None
 
 
 def source_of(tool: str) -> str:
@@ -81,7 +94,7 @@ def _named(name: str) -> str:
 
 
 def _own(tool: str) -> bool:
-    """Whether it is a tool of Thymus: what it returned is remembered already."""
+    """Whether it is called like a tool of Thymus: what such a one returned is remembered already."""
     server = tool.removeprefix("mcp__").partition("__")[0].lower() if tool.startswith("mcp__") else ""
     return server in _OWN_SERVERS or server.startswith("plugin_thymus_")
 
@@ -154,6 +167,18 @@ def _read(source: str, given: object, answer: object) -> Heard:
         origins=(f"file:{_named(path)[-900:]}",),
         learn=LONGEST_LEARNED if prose else 0,
     )
+
+
+def _result(answer: object) -> Mapping[str, Any]:
+    """What an MCP tool returned in the form of its protocol. Claude Code hands on the structured part alone, or else
+    the content."""
+    value = _unpacked(answer)
+    if isinstance(value, str):
+        return {"content": [{"type": "text", "text": value}]}
+    if isinstance(value, Mapping) and isinstance(value.get("content"), list):
+        return value
+    blocks = isinstance(value, list) and all(isinstance(one, Mapping) and "type" in one for one in value)
+    return {"content": value} if blocks else {"structuredContent": value}
 
 
 def _unpacked(answer: object) -> object:

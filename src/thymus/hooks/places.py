@@ -12,8 +12,8 @@ from binascii import crc32
 STATE = "THYMUS_HOOK_STATE"
 LOG = "THYMUS_HOOK_LOG"
 IDLE = "THYMUS_HOOK_IDLE"
-_LONGEST_SOCKET_PATH = 100
-"""Bytes: the kernel takes 104 (macOS) or 108 (Linux)."""
+LONGEST_SOCKET_PATH = 100
+"""Bytes: the kernel takes 104 (macOS) or 108 (Linux). Where a path is longer the loopback is used."""
 
 
 class PlaceError(OSError):
@@ -34,21 +34,30 @@ def state_dir() -> str:
 def socket_path() -> str:
     """The socket of the resident that serves this account's state folder and home; its folder is made if need be.
 
-    :raises PlaceError: where no private folder can be had.
+    Where neither the runtime folder nor the temporary one is ours alone (whoever comes first may make
+    ``/tmp/thymus-1000``) it is in the state folder: ``refused`` then says which were not.
+
+    :raises PlaceError: where that is not private either.
     """
     served = "\0".join((state_dir(), os.path.expanduser("~"), os.environ.get("XDG_DATA_HOME", "")))
     name = f"hook-{crc32(served.encode('utf-8', 'surrogateescape')):08x}.sock"
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    for folder in (os.path.join(runtime, "thymus") if os.path.isdir(runtime) else "", _temporary()):
+    for folder in _likely():
         path = os.path.join(folder, name)
-        if folder and len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH and _private(folder):
+        if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH and _private(folder):
             return path
-    raise PlaceError(f"no private folder for a socket: set XDG_RUNTIME_DIR to one, or remove {_temporary()}")
+    return os.path.join(make_private(state_dir()), name)
 
 
-def _temporary() -> str:
+def refused() -> list[str]:
+    """The folders for a socket that somebody else made, or can look into."""
+    return [folder for folder in _likely() if os.path.lexists(folder) and not _private(folder)]
+
+
+def _likely() -> list[str]:
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     base = os.environ.get("TMPDIR") or os.environ.get("TEMP") or "/tmp"  # noqa: S108  (made private, and checked)
-    return os.path.join(base, f"thymus-{account()}")
+    temporary = os.path.join(base, f"thymus-{account()}")
+    return [os.path.join(runtime, "thymus"), temporary] if os.path.isdir(runtime) else [temporary]
 
 
 def _private(folder: str) -> bool:
@@ -77,6 +86,20 @@ def make_private(folder: str) -> str:
         if found.st_mode & 0o170077 != 0o040000 or found.st_uid != account():
             raise PlaceError(f"{folder} is open to others, or somebody else's: remove it, or chmod 700 it")
     return folder
+
+
+def make_new(path: str) -> bool:
+    """Make an empty file; whether there was none. :raises OSError: where it cannot be made."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return False
+    return True
+
+
+def once(what: str) -> bool:
+    """Whether the user is to be told of this: the first time only. :raises OSError: where that cannot be noted."""
+    return make_new(os.path.join(make_private(state_dir()), f"told-{what}"))
 
 
 def account() -> int:

@@ -115,10 +115,8 @@ class Resident:
         try:
             with line:
                 line.settimeout(READ_S)
-                wire.check_peer(line)
+                wire.check_client(line, self._secret)
                 request = wire.receive(line)
-                if request.get("secret") != self._secret:
-                    return
                 self._last = time.monotonic()
                 wire.send(line, {"version": __version__, **self._reply(request)})
         except OSError as error:

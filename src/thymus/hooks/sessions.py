@@ -10,15 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from thymus.conversation import UNKNOWN, Conversation
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
     from thymus.guard import MemoryGuard
-    from thymus.turns import Turn
 
 MOST_SESSIONS: Final = 64
-MOST_ENTERED: Final = 300
-"""Results that a session's turn holds; then a new turn begins, which knows none of them as echoes."""
 MOST_SHOWN: Final = 2_000
 MOST_SCHEDULED: Final = 500
 _ON_FILE: Final = "file:"
@@ -30,12 +29,11 @@ SCHEDULED_FOR_S: Final = 10 * 24 * 3600
 class Session:
     """One session of the host, for one memory.
 
+    :param talk: what entered it.
     :param shown: lines of context that its model has been given and still has.
     """
 
-    guard: MemoryGuard
-    turn: Turn
-    entered: int = 0
+    talk: Conversation
     shown: set[str] = field(default_factory=set)
 
     def fresh(self, lines: Iterable[str]) -> list[str]:
@@ -53,13 +51,17 @@ class Sessions:
     def __init__(self) -> None:
         self._kept: OrderedDict[Hashable, Session] = OrderedDict()
 
-    def get(self, key: Hashable, guard: MemoryGuard) -> Session:
-        """The session of that key, begun if need be; its turn is of this guard."""
+    def get(self, key: Hashable, guard: MemoryGuard, *, begins: bool = False) -> Session:
+        """The session of that key, with this guard.
+
+        :param begins: whether its context is empty now. Of one that goes on and is not known (it was forgotten here,
+            or it began before this process) something unknown may have entered.
+        """
         session = self._kept.get(key)
         if session is None:
-            session = self._kept[key] = Session(guard, guard.turn())
-        elif session.guard is not guard or session.entered >= MOST_ENTERED:
-            session.guard, session.turn, session.entered = guard, guard.turn(), 0
+            session = self._kept[key] = Session(Conversation(guard, before=() if begins else (UNKNOWN,)))
+        elif session.talk.guard is not guard:  # the memory was opened anew: what entered has, its words are forgotten
+            session.talk = Conversation(guard, before=session.talk.entered)
         self._kept.move_to_end(key)
         while len(self._kept) > MOST_SESSIONS:
             self._kept.popitem(last=False)

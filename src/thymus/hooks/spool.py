@@ -141,6 +141,47 @@ def failed() -> list[str]:
         return []
 
 
+def count_unread() -> None:
+    """Note that an event could not be read; nothing where that cannot be noted."""
+    try:
+        fd = os.open(_unread(), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with open(fd, "ab") as out:
+            out.write(b".")  # a byte each: several hooks may count at once
+    except OSError:
+        return
+
+
+def unread() -> int:
+    """How many events could not be read so far."""
+    try:
+        return os.stat(_unread()).st_size
+    except OSError:
+        return 0
+
+
+def newly_unread() -> int:
+    """How many of them the user has not been told of; now they are taken to be. :raises OSError: where they cannot."""
+    now, before = unread(), 0
+    if not now:
+        return 0
+    path = f"{_unread()}-told"
+    try:
+        with open(path, "rb") as found:
+            said = found.read(20)
+        before = int(said) if said.isdigit() else 0
+    except FileNotFoundError:
+        pass
+    if now > before:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(fd, "wb") as out:
+            out.write(b"%d" % now)
+    return max(0, now - before)
+
+
+def _unread() -> str:
+    return os.path.join(make_private(state_dir()), "unread")
+
+
 def _remove(path: str) -> None:
     try:
         os.unlink(path)

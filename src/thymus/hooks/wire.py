@@ -1,7 +1,9 @@
 """How client and resident speak: one request and one answer a connection, JSON behind its length, over a Unix socket.
 
 The socket is in a private folder and both sides ask the kernel whose the other process is. Where there are no Unix
-sockets (Windows) it is a port of the loopback, which the file in the place of the socket names, with a secret to say.
+sockets (Windows) it is a port of the loopback, which the file in the place of the socket names with a secret: whoever
+got the port of a resident that ended learns nothing and answers nothing, since each side first proves to the other that
+it knows the secret, which is never sent. What is proved names the port, so that nobody can pass it on to another.
 Standard library only.
 """
 
@@ -13,7 +15,7 @@ import socket
 import struct
 
 from thymus._version import __version__
-from thymus.hooks.places import account
+from thymus.hooks.places import LONGEST_SOCKET_PATH, account
 
 LONGEST = 4_000_000
 """Bytes of a request or an answer: events themselves go through the spool."""
@@ -25,9 +27,9 @@ class WireError(OSError):
     """The other side is not who it should be, or does not speak as agreed."""
 
 
-def unix() -> bool:
-    """Whether Unix sockets are used."""
-    return hasattr(socket, "AF_UNIX") and not os.environ.get(LOOPBACK)
+def unix(path: str) -> bool:
+    """Whether a Unix socket is used there."""
+    return hasattr(socket, "AF_UNIX") and not os.environ.get(LOOPBACK) and len(os.fsencode(path)) <= LONGEST_SOCKET_PATH
 
 
 def ask(path: str, request: dict[str, object], within: float) -> dict[str, object]:
@@ -38,16 +40,22 @@ def ask(path: str, request: dict[str, object], within: float) -> dict[str, objec
     :raises WireError: somebody else is.
     """
     with _reach(path, within) as line:
-        send(line, {"version": __version__, "secret": _secret(path)[1], **request})
+        send(line, {"version": __version__, **request})
         return receive(line)
 
 
 def _reach(path: str, within: float) -> socket.socket:
-    line = socket.socket(socket.AF_UNIX if unix() else socket.AF_INET, socket.SOCK_STREAM)
+    local = unix(path)
+    line = socket.socket(socket.AF_UNIX if local else socket.AF_INET, socket.SOCK_STREAM)
     try:
         line.settimeout(within)
-        line.connect(path if unix() else ("127.0.0.1", _secret(path)[0]))
-        check_peer(line)
+        if local:
+            line.connect(path)
+            check_peer(line)
+        else:
+            port, secret = _named(path)
+            line.connect(("127.0.0.1", port))
+            _prove(line, secret, port)
     except BaseException:
         line.close()
         raise
@@ -55,12 +63,12 @@ def _reach(path: str, within: float) -> socket.socket:
 
 
 def listen(path: str) -> tuple[socket.socket, str]:
-    """Listen where clients look; whoever does so holds the lock. Returns the secret that they must say, "" for none."""
+    """Listen where clients look; whoever does so holds the lock. Returns the secret to be known, "" for none."""
     try:
         os.unlink(path)
     except FileNotFoundError:
         pass
-    if not unix():
+    if not unix(path):
         return _listen_on_loopback(path)
     line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
@@ -85,17 +93,57 @@ def _listen_on_loopback(path: str) -> tuple[socket.socket, str]:
     return line, secret
 
 
-def _secret(path: str) -> tuple[int, str]:
-    if unix():
-        return 0, ""
-    with open(path) as found:
-        port, _, secret = found.read(200).partition(" ")
-    return int(port or 0), secret
+def _named(path: str) -> tuple[int, str]:
+    """The port and the secret that the file of a resident names. :raises WireError: it names none."""
+    with open(path, "rb") as found:
+        port, _, secret = found.read(200).partition(b" ")
+    if not port.isdigit() or not 0 < int(port) < 65_536 or len(secret) < 32:
+        raise WireError("the file in the place of the socket names no port and secret")
+    return int(port), secret.decode("ascii", "replace")
+
+
+def _prove(line: socket.socket, secret: str, port: int) -> None:
+    """The client's side of the proof, before anything is asked. :raises WireError: the other side does not know it."""
+    ours = os.urandom(32).hex()
+    send(line, {"nonce": ours})
+    answer = receive(line)
+    theirs = str(answer.get("nonce"))
+    if not _same(answer.get("proof"), _proof(secret, "resident", port, ours, theirs)):
+        raise WireError("the process at the port does not know the secret")
+    send(line, {"proof": _proof(secret, "client", port, ours, theirs)})
+
+
+def check_client(line: socket.socket, secret: str) -> None:
+    """The resident's side: whose process is at the other end, or whether it knows the secret.
+
+    :raises WireError: it is somebody else's, or does not know it.
+    """
+    if not secret:
+        check_peer(line)
+        return
+    ours, port = os.urandom(32).hex(), line.getsockname()[1]
+    theirs = str(receive(line).get("nonce"))
+    send(line, {"nonce": ours, "proof": _proof(secret, "resident", port, theirs, ours)})
+    if not _same(receive(line).get("proof"), _proof(secret, "client", port, theirs, ours)):
+        raise WireError("the client does not know the secret")
+
+
+def _proof(secret: str, side: str, port: int, client: str, resident: str) -> str:
+    import hmac  # on the loopback only: it takes longer to import than a Unix socket to answer
+
+    said = "\0".join((side, str(port), client, resident))
+    return hmac.new(secret.encode(), said.encode("utf-8", "replace"), "sha256").hexdigest()
+
+
+def _same(said: object, expected: str) -> bool:
+    import hmac
+
+    return isinstance(said, str) and hmac.compare_digest(said.encode("utf-8", "replace"), expected.encode())
 
 
 def check_peer(line: socket.socket) -> None:
     """Ask the kernel whether the other side is this account's. :raises WireError: it is not."""
-    if not unix() or not hasattr(socket, "SO_PEERCRED"):  # macOS, Windows: the private folder alone
+    if not hasattr(socket, "SO_PEERCRED"):  # macOS, Windows: the private folder alone
         return
     found = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     if struct.unpack("3i", found)[1] != account():

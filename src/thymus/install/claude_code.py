@@ -11,6 +11,29 @@ from typing import Final
 
 from thymus.install.client import Client, Hooks
 
+DENY: Final = (
+    "Bash(thymus:*)",
+    "Bash(thymus-mcp:*)",
+    "Bash(thymus.exe:*)",
+    "Bash(thymus-mcp.exe:*)",
+    "Bash(*/bin/thymus*)",
+    "Bash(*/Scripts/thymus*)",
+    "Bash(* -m thymus*)",
+    "Bash(* -mthymus*)",
+    "Bash(uvx *thymus*)",
+    "Bash(uv *run *thymus*)",
+    "Bash(pipx run *thymus*)",
+    "Bash(* -c *thymus*)",
+    "Bash(./thymus*)",
+    "Bash(* -exec* thymus*)",
+    "Bash(*thymus/hooks/waiting*)",
+    "Bash(*thymus/hooks/scheduled.json*)",
+    "Edit(//**/thymus/hooks/waiting/**)",
+    "Edit(//**/thymus/hooks/scheduled.json)",
+)
+"""Each tried on 2.1.197. It parts a command line at ``&&``, ``|`` and ``;`` and takes off ``env``, ``timeout`` and the
+like itself. ``:*`` ends a word; a ``*`` is any text; rules for ``Edit`` count for every tool that writes files."""
+
 CLIENT: Final = Client(
     name="claude-code",
     title="Claude Code",
@@ -29,7 +52,7 @@ CLIENT: Final = Client(
             "SessionEnd": "",
         },
         within=10,
-        deny="Bash(thymus:*)",
+        deny=DENY,
     ),
     then="begin a new session; /mcp shows the server and /hooks the hooks",
     manual="docs/how-to/claude-code.md",

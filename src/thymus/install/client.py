@@ -18,13 +18,14 @@ class Hooks:
 
     :param events: what they are called for, with the tools that they are for; empty where an event is of no tool.
     :param within: seconds after which the client stops waiting for one.
-    :param deny: what the assistant may not run, under ``permissions.deny``: a command that speaks for the user.
+    :param deny: what the assistant may not do, under ``permissions.deny``: run a command that speaks for the user, or
+        write where such words wait to be learned.
     """
 
     files: Mapping[Scope, tuple[str, ...]]
     events: Mapping[str, str]
     within: int
-    deny: str
+    deny: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

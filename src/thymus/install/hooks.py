@@ -1,6 +1,6 @@
 """The hooks in a client's settings, and what comes with them: written, recognised, removed.
 
-With them come the variables that they run with, and a rule that the assistant may not run ``thymus`` itself: whoever
+With them come the variables that they run with, and rules that the assistant may not run ``thymus`` itself: whoever
 may run it speaks for the user.
 
 Our hook stands in a group of its own after the groups of others. One that its owner has moved, or given a matcher or
@@ -56,13 +56,20 @@ def wanted(client: Hooks, launch: Launch) -> dict[str, Any]:
     return {"type": "command", "command": launch.command, "args": [*launch.args], "timeout": client.within}
 
 
-def write(text: str, client: Hooks, launch: Launch, chosen: Options) -> str:
-    """The text with our hook under each event, and the variables for the options."""
+def write(text: str, client: Hooks, launch: Launch, chosen: Options, *, alone: bool = False) -> str:
+    """The text with our hook under each event, and the variables for the options.
+
+    :param alone: whether variables of ours that are not chosen go: where others may have written them.
+    """
     for event, matcher in client.events.items():
         text = _write_event(text, event, matcher, wanted(client, launch))
-    if client.deny not in _list(_inner(_inner(read(text).value, DENY[0]), DENY[1])):
-        text = put(text, (*DENY, END), client.deny)
+    for rule in client.deny:
+        if rule not in _denied(read(text).value):
+            text = put(text, (*DENY, END), rule)
     env = _inner(read(text).value, ENV)
+    for name in list(env) if alone and isinstance(env, dict) else ():
+        if name.startswith("THYMUS_") and name not in chosen.variables():
+            text = take(text, (ENV, name))
     for name, value in chosen.variables().items():
         if not isinstance(env, dict) or env.get(name) != value:
             text = put(text, (ENV, name), value)
@@ -101,10 +108,11 @@ def erase(text: str, client: Hooks, before: Any) -> str:
     if not ours:
         return text
     text = _take_empty(text, (HOOKS,), before)
-    denied, already = (_list(_inner(_inner(value, DENY[0]), DENY[1])) for value in (read(text).value, before))
-    if client.deny in denied and client.deny not in already:
-        text = take(text, (*DENY, denied.index(client.deny)))
-        text = _take_empty(_take_empty(text, DENY, before), DENY[:1], before)
+    for rule in client.deny:
+        denied = _denied(read(text).value)
+        if rule in denied and rule not in _denied(before):
+            text = take(text, (*DENY, denied.index(rule)))
+    text = _take_empty(_take_empty(text, DENY, before), DENY[:1], before)
     had, now = _inner(before, ENV), _inner(read(text).value, ENV)
     for name in VARIABLES.values():
         if not isinstance(now, dict) or name not in now:
@@ -136,12 +144,22 @@ def steps(value: Any, client: Hooks) -> Iterator[tuple[tuple[Key, ...], Any]]:
             whole = value[HOOKS][event][at]
             alone = len(whole[HOOKS]) == 1
             yield ((HOOKS, event, END), whole) if alone else ((HOOKS, event, at, HOOKS, END), whole[HOOKS][place])
-    if client.deny in _list(_inner(_inner(value, DENY[0]), DENY[1])):
-        yield (*DENY, END), client.deny
+    for rule in client.deny:
+        if rule in _denied(value):
+            yield (*DENY, END), rule
     env = _inner(value, ENV)
     for name in env if isinstance(env, dict) else ():
         if name in VARIABLES.values():
             yield (ENV, name), env[name]
+
+
+def missing(value: Any, client: Hooks) -> list[str]:
+    """The rules against speaking for the user that are not there."""
+    return [rule for rule in client.deny if rule not in _denied(value)]
+
+
+def _denied(value: Any) -> list[Any]:
+    return _list(_inner(_inner(value, DENY[0]), DENY[1]))
 
 
 def _inner(value: Any, key: str) -> Any:

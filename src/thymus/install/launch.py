@@ -18,6 +18,7 @@ HOOK: Final = "hook"
 _MODULES: Final = {SERVER: "thymus.mcp", "thymus": "thymus.cli"}
 _KEYS: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 _KEY_OF_OWN_SERVER: Final = "THYMUS_LLM_API_KEY"
+_SWAYING: Final = ("PYTHON", "LD_", "DYLD_")
 _PASSWORD: Final = re.compile(r"://[^/@\s]*:[^/@\s]*@")
 _SHELL_FORM: Final = re.compile(r"""(?:^|[\\/\s"'])thymus(?:\.exe)?["']?\s+hook\s*$|-m\s+thymus(?:\.cli)?\s+hook\s*$""")
 
@@ -174,6 +175,12 @@ def command_of(entry: Any) -> tuple[str, list[str]]:
 
 def _program(command: str) -> str:
     return re.split(r"[\\/]", command)[-1].removesuffix(".exe")
+
+
+def swayed(env: object) -> list[str]:
+    """The variables in an ``env`` that decide which code a program runs, whatever its command says."""
+    names = env if isinstance(env, dict) else {}
+    return [name for name in map(str, names) if name == "PATH" or name.startswith(_SWAYING)]
 
 
 def key_variable(llm: str | None) -> str | None:

@@ -54,12 +54,14 @@ class Plan:
     """The changes to a client's files in one scope.
 
     :param options: with which Thymus runs there afterwards.
+    :param warnings: what its owner should look at in what stays as it is.
     """
 
     client: Client
     scope: Scope
     changes: tuple[Change, ...]
     options: Options = field(default_factory=Options)
+    warnings: tuple[str, ...] = ()
 
     @property
     def needed(self) -> tuple[Change, ...]:
@@ -76,6 +78,7 @@ class _Part:
     shown: Any
     is_there: Callable[[Any], bool]
     options: Callable[[Any], Options]
+    env: Callable[[Any], Any]
     write: Callable[[str, Options], str]
     erase: Callable[[str, Any], str]
     steps: Callable[[Any], Steps]
@@ -85,7 +88,8 @@ def plan_install(client: Client, scope: Scope, given: Options, surroundings: Sur
     """What connecting a client would change.
 
     :param given: what was asked for. What is not stays as it is in the client's files; where Thymus is not in them yet,
-        the environment decides, since a program of a desktop does not see it.
+        the environment decides, since a program of a desktop does not see it. It decides for a project too, whose files
+        may be anybody's: a cloned one must not choose the user's memory, nor a language model that reads it.
     :raises InstallError: where a file cannot be changed; none is then.
     :raises InputError: for options that no configuration may hold.
     """
@@ -93,16 +97,19 @@ def plan_install(client: Client, scope: Scope, given: Options, surroundings: Sur
     parts = _parts(client, scope, given, surroundings)
     opened = [(part, *_open(part)) for part in parts]
     there = Options()
-    for part, _, document in opened:
+    for part, _, document in opened if scope == "user" else ():
         there = there.over(part.options(document.value))
-    if not any(part.is_there(document.value) for part, _, document in opened):
+    if scope == "project" or not any(part.is_there(document.value) for part, _, document in opened):
         there = Options.from_variables(surroundings.variables).checked(surroundings.project)
     chosen = given.over(there)
-    changes = [
-        _change(part, file, document, _edited(part, partial(part.write, document.text, chosen)))
-        for part, file, document in opened
+    texts = [_edited(part, partial(part.write, document.text, chosen)) for part, _, document in opened]
+    changes = [_change(*one, text) for one, text in zip(opened, texts, strict=True)]
+    warnings = [
+        f"{part.path} sets {', '.join(names)} for what it starts, Thymus too: take that out unless you put it there"
+        for part, text in zip(parts, texts, strict=True)
+        if (names := launch.swayed(part.env(read(text, comments=part.comments).value)))
     ]
-    return Plan(client=client, scope=scope, changes=tuple(changes), options=chosen)
+    return Plan(client=client, scope=scope, changes=tuple(changes), options=chosen, warnings=tuple(warnings))
 
 
 def plan_removal(client: Client, scope: Scope, surroundings: Surroundings) -> Plan:
@@ -147,7 +154,7 @@ def carry_out(plan: Plan, *, now: datetime) -> list[Path]:
 
 
 def _parts(client: Client, scope: Scope, given: Options, surroundings: Surroundings) -> list[_Part]:
-    start, run = launch.server(surroundings), launch.hook(surroundings)
+    start, run, alone = launch.server(surroundings), launch.hook(surroundings), scope == "project"
     path = client.server_file(scope, surroundings)
     if path is None:
         raise InstallError(f"{client.title} has one configuration for all projects: leave --scope away")
@@ -158,7 +165,8 @@ def _parts(client: Client, scope: Scope, given: Options, surroundings: Surroundi
             shown={client.servers: {servers.NAME: servers.wanted(client, start, given)}},
             is_there=lambda value: servers.is_installed(value, client),
             options=lambda value: servers.options(value, client),
-            write=lambda text, chosen: servers.write(text, client, start, chosen),
+            env=lambda value: (servers.entry(value, client) or {}).get("env"),
+            write=lambda text, chosen: servers.write(text, client, start, chosen, alone=alone),
             erase=lambda text, before: servers.erase(text, client, before),
             steps=lambda value: servers.steps(value, client),
         )
@@ -171,10 +179,11 @@ def _parts(client: Client, scope: Scope, given: Options, surroundings: Surroundi
             _Part(
                 path=path,
                 comments=False,
-                shown={hooks.HOOKS: groups, hooks.DENY[0]: {hooks.DENY[1]: [set_up.deny]}},
+                shown={hooks.HOOKS: groups, hooks.DENY[0]: {hooks.DENY[1]: [*set_up.deny]}},
                 is_there=lambda value: bool(hooks.events(value)),
                 options=hooks.options,
-                write=lambda text, chosen: hooks.write(text, set_up, run, chosen),
+                env=lambda value: value.get(hooks.ENV),
+                write=lambda text, chosen: hooks.write(text, set_up, run, chosen, alone=alone),
                 erase=lambda text, before: hooks.erase(text, set_up, before),
                 steps=lambda value: hooks.steps(value, set_up),
             )

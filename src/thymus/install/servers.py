@@ -44,9 +44,10 @@ def wanted(client: Client, launch: Launch, chosen: Options, *, had: Any = None) 
     return made
 
 
-def write(text: str, client: Client, launch: Launch, chosen: Options) -> str:
+def write(text: str, client: Client, launch: Launch, chosen: Options, *, alone: bool = False) -> str:
     """The text with our entry, whatever else an older one of ours says kept.
 
+    :param alone: whether nothing of it is kept: where others may have written it.
     :raises InstallError: where another server has our name.
     """
     had = entry(read(text).value, client)
@@ -55,6 +56,8 @@ def write(text: str, client: Client, launch: Launch, chosen: Options) -> str:
         return put(text, path, wanted(client, launch, chosen))
     if not starts_server(had):
         raise InstallError(f"another server is called {NAME} there: rename it or remove it, and run this again")
+    if alone:
+        return put(text, path, wanted(client, launch, chosen))
     for key, value in wanted(client, launch, chosen, had=had).items():
         if key == "env":
             text = _write_variables(text, path, value, had.get("env"))

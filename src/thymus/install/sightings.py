@@ -34,6 +34,9 @@ class Sighting:
     :param events: those that our hook is called for, ``None`` for a client without hooks; ``unhooked`` those it misses.
     :param options: with which the server runs, ``hook_options`` the hooks.
     :param hook_commands: how the hooks are run.
+    :param unguarded: how many of the rules are missing that keep its assistant from speaking for the user.
+    :param swayed: variables, with the file that sets them, by which somebody may decide what code runs, and in a
+        project also how Thymus does.
     """
 
     client: Client
@@ -48,6 +51,8 @@ class Sighting:
     events: tuple[str, ...] | None = None
     unhooked: tuple[str, ...] = ()
     hook_commands: tuple[tuple[str, ...], ...] = ()
+    unguarded: int = 0
+    swayed: tuple[tuple[str, Path], ...] = ()
 
 
 def look(surroundings: Surroundings) -> Iterator[Sighting]:
@@ -57,7 +62,7 @@ def look(surroundings: Surroundings) -> Iterator[Sighting]:
             yield _look(client, "user", surroundings)
         if "project" in client.files:
             seen = _look(client, "project", surroundings)
-            if seen.command or seen.events or seen.faults or seen.foreign:
+            if seen.command or seen.events or seen.faults or seen.foreign or seen.swayed:
                 yield seen
 
 
@@ -68,15 +73,22 @@ def _look(client: Client, scope: Scope, surroundings: Surroundings) -> Sighting:
     value = _value(path, faults, texts, comments=client.comments)
     found = servers.entry(value, client)
     ours = servers.is_installed(value, client)
+    swayed = [(name, path) for name in launch.swayed(found.get("env"))] if ours and path else []
     off = f"`disabled` in {path}" if ours and found.get("disabled") is True else ""
     events: list[str] | None = None
     settings: Any = None
     if client.hooks is not None and (path := client.hooks_file(scope, surroundings)):
         settings = _value(path, faults, texts, comments=False)
         events = hooks.events(settings)
+        if scope == "project":
+            shared = path.with_name("settings.json")
+            swayed += _swayed(_env(settings), path, but=tuple(launch.VARIABLES.values()) if events else ())
+            swayed += _swayed(_env(_value(shared, faults, texts, comments=False)), shared)
+        elif events:
+            swayed += ((name, path) for name in launch.swayed(_env(settings)))
         if events and isinstance(settings, dict) and settings.get("disableAllHooks") is True:
             off = f"`disableAllHooks` in {path}"
-    env = settings.get(hooks.ENV) if isinstance(settings, dict) else None
+    env = _env(settings)
     variables = Options.from_variables(env) if isinstance(env, dict) else Options()  # servers have them too
     wanted = client.hooks.events if client.hooks else ()
     runs = [hooks.hook(settings, event) for event in events or ()]
@@ -93,7 +105,20 @@ def _look(client: Client, scope: Scope, surroundings: Surroundings) -> Sighting:
         events=None if events is None else tuple(events),
         unhooked=tuple(event for event in wanted if event not in (events or ())),
         hook_commands=tuple(dict.fromkeys(_whole(run) for run in runs)),
+        unguarded=len(hooks.missing(settings, client.hooks)) if client.hooks and events and scope == "user" else 0,
+        swayed=tuple(dict.fromkeys(swayed)),
     )
+
+
+def _env(settings: Any) -> Any:
+    return settings.get(hooks.ENV) if isinstance(settings, dict) else None
+
+
+def _swayed(env: Any, path: Path, *, but: tuple[str, ...] = ()) -> Iterator[tuple[str, Path]]:
+    """What a project sets for the hooks: what decides which code runs, and how Thymus hears (``but`` for options)."""
+    for name in map(str, env if isinstance(env, dict) else ()):
+        if launch.swayed({name: ""}) or (name.startswith("THYMUS_") and name not in but):
+            yield name, path
 
 
 def _value(path: Path | None, faults: list[str], texts: list[str], *, comments: bool) -> Any:

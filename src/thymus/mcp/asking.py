@@ -44,6 +44,23 @@ class Confirmation(BaseModel):
     confirm: bool = Field(title="Yes, do that", description="Yes only if you want exactly what is said above.")
 
 
+def _confirmation_of(*about: str) -> type[Confirmation]:
+    """The form for one question, with a digest of all that it is about.
+
+    The server seals a digest of each question, form and all, and an answer counts for that question alone. So a yes
+    does not outlive a change of what was too much to be quoted.
+    """
+    mark = hashlib.sha256("\n".join(about).encode()).hexdigest()[:32]
+
+    class Bound(Confirmation):
+        model_config = ConfigDict(
+            title="Your answer", json_schema_extra=lambda schema: schema.update({"$comment": f"about {mark}"})
+        )
+
+    Bound.__doc__ = None
+    return Bound
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unasked:
     """The user was not asked.
@@ -170,7 +187,8 @@ async def may_settle(
         return Unasked(why=wording.TOO_LONG)
     if why := _unable(ctx, conversation()):
         return Unasked(why=why)
-    return Elicit(wording.ask_to_settle(claim.memory, claim.rivals, accept=accept), Confirmation)
+    form = _confirmation_of(claim.memory.id, *sorted(rival.id for rival in claim.rivals))
+    return Elicit(wording.ask_to_settle(claim.memory, claim.rivals, accept=accept), form)
 
 
 async def may_forget(ctx: Context[Any, Any], memory_id: str) -> Elicit[Confirmation] | Unasked:

@@ -6,8 +6,12 @@ import asyncio
 import contextlib
 import json
 import logging
+import re
 import secrets
+import unicodedata
 from typing import TYPE_CHECKING, Any, Final
+
+from thymus.core.provenance import UNPRINTABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +19,8 @@ if TYPE_CHECKING:
     from thymus.mcp.pipes import Peer
 
 PREFIX: Final = "thymus_"
+SCHEME: Final = "thymus:"
+"""Of addresses that nobody but us may offer."""
 WITHIN_S: Final = 20.0
 """Seconds within which our own server answers what only the proxy asks; after that its tools are left out."""
 
@@ -43,6 +49,20 @@ def key_of(request_id: object) -> str:
     return json.dumps(request_id)
 
 
+def is_ours(name: object) -> bool:
+    """Whether a name is kept for our own tools and prompts, or comes out as one of them where a host writes it in
+    letters, digits and underscores only."""
+    if not isinstance(name, str):
+        return False
+    plain = unicodedata.normalize("NFKC", UNPRINTABLE.sub("", name)).casefold()
+    return re.sub(r"[\W_]+", "_", plain).lstrip("_").startswith(PREFIX)
+
+
+def is_our_address(uri: object) -> bool:
+    """Whether an address is of the scheme that is kept for us."""
+    return isinstance(uri, str) and UNPRINTABLE.sub("", uri).strip().casefold().startswith(SCHEME)
+
+
 class Beside:
     """The server whose tools are offered beside the wrapped ones, each with ``PREFIX`` before its name.
 
@@ -57,14 +77,6 @@ class Beside:
         self._asks: dict[str, object] = {}
         self._calls: dict[str, object] = {}
         self._count = 0
-        self.names: frozenset[str] = frozenset()
-        """Names under which its tools are offered."""
-
-    def answers(self, request: Mapping[str, Any]) -> bool:
-        """Whether this request of the client is a call of one of its tools."""
-        params = request.get("params")
-        name = params.get("name") if isinstance(params, dict) else None
-        return request.get("method") == "tools/call" and isinstance(name, str) and name in self.names
 
     def has_call(self, request_id: object) -> bool:
         """Whether it is at work on a call of the client under this id."""
@@ -131,9 +143,7 @@ class Beside:
         answer = await self.ask("tools/list", params)
         if answer is None:
             return None
-        tools: list[dict[str, Any]] = [{**tool, "name": PREFIX + tool["name"]} for tool in answer["tools"]]
-        self.names = frozenset(tool["name"] for tool in tools)
-        return {**answer, "tools": tools}
+        return {**answer, "tools": [{**tool, "name": PREFIX + tool["name"]} for tool in answer["tools"]]}
 
     async def receive(self) -> bytes | None:
         """The next message of it that is for the client."""

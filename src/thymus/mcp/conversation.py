@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -29,6 +30,19 @@ class Conversation(conversation.Conversation):
         self.in_order = anyio.Lock()
         self.patience = Patience()
         self.vouched_for = True
+        self._losing = threading.Lock()
+        self._lost = 0
+
+    def lose(self) -> None:
+        """Note that a result, or a part of one, was not learned and will not be."""
+        with self._losing:
+            self._lost += 1
+
+    def lost(self) -> int:
+        """How many were lost since this was last asked: the user is told once."""
+        with self._losing:
+            lost, self._lost = self._lost, 0
+        return lost
 
 
 class Conversations:

@@ -17,15 +17,15 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from thymus.access.limits import Limits, Slots, Throttle, network
 from thymus.errors import StoreError
-from thymus.mcp.limits import Limits, Slots, Throttle, network
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from thymus.mcp.tokens import Tokens
+    from thymus.access.tokens import Tokens
 
 LOOK_EVERY_S: Final = 1.0
 """How long a request or stream can outlive its token's revocation, or a stream the end of the server."""

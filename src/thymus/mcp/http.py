@@ -29,16 +29,16 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from thymus import config
+from thymus.access.limits import Limits
+from thymus.access.listening import HOST, PORT, bind, bracketed, check_listening, transport_security
 from thymus.errors import ConfigError, StoreError
 from thymus.mcp.door import Door
-from thymus.mcp.limits import Limits
-from thymus.mcp.listening import HOST, PORT, bind, bracketed, check_listening, transport_security
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
 
-    from thymus.mcp.tokens import Tokens
+    from thymus.access.tokens import Tokens
 
 PATH: Final = "/mcp"
 HEALTH: Final = "/healthz"

@@ -117,7 +117,7 @@ def serve(
     _require("mcp", "mcp")
     with _open(settings) as guard:
         if http:
-            from thymus.mcp.tokens import tokens_path
+            from thymus.access.tokens import tokens_path
 
             if tokens is not None and not tokens.exists():
                 raise ConfigError(
@@ -144,7 +144,7 @@ def _serve_http(guard: MemoryGuard, tokens: Path, host: str, port: int, names: l
     from thymus.mcp import http
     from thymus.mcp.callers import only
     from thymus.mcp.server import build_server
-    from thymus.mcp.tokens import Tokens
+    from thymus.access.tokens import Tokens
 
     def build(**options: Any) -> Any:
         return build_server(guard, whose=None if "auth" in options else only(vouched_for=False), **options)

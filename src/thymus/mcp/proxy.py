@@ -19,7 +19,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from thymus.errors import ConfigError
-from thymus.mcp.beside import PREFIX, Beside
+from thymus.mcp.beside import Beside, is_ours
 from thymus.mcp.joined import Joined
 from thymus.mcp.learning import FINISH_S, Learner
 from thymus.mcp.pipes import Client, Program
@@ -116,6 +116,11 @@ def read_config(path: Path) -> list[Server]:
     """
     try:
         given = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(
+            f"there is no configuration at {path.absolute()}: name the file of an MCP client, or write "
+            '{"mcpServers": {"name": {"command": "…"}}} there. One server needs none: `thymus-mcp proxy -- COMMAND`'
+        ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be read as JSON ({error}): it is the file of an MCP client") from error
     entries = given.get("mcpServers", given.get("servers")) if isinstance(given, dict) else None
@@ -125,7 +130,7 @@ def read_config(path: Path) -> list[Server]:
     if not servers:
         raise ConfigError(f"{path} names no server to wrap: add one under mcpServers")
     for one in servers if len(servers) > 1 else ():
-        if f"{one.name}_".startswith(PREFIX) or any(o.name.startswith(f"{one.name}_") for o in servers):
+        if is_ours(f"{one.name}_") or any(o.name.startswith(f"{one.name}_") for o in servers):
             raise ConfigError(f"the tools of {one.name!r} could be taken for those of another: rename it in {path}")
     return servers
 
@@ -189,7 +194,7 @@ async def _serve(guard: MemoryGuard, servers: Sequence[Server]) -> int:
 
         conversations = Conversations(guard)
         caller = Caller(user=None, conversation=HERE)
-        learner = Learner(conversations.of(caller), _namer(servers))
+        learner = Learner(conversations.of(caller), _namer(servers), several=len(servers) > 1)
         client = Client()
         ours = build_server(guard, whose=lambda _: caller, conversations=conversations)
         # The package has no public name for it yet.

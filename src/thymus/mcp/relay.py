@@ -1,19 +1,22 @@
 """Between a client and a wrapped server: every message passes as it was sent, and what tools answered is noted.
 
 A message is changed in three places only: our tools are added to the list of tools, servers without tools are said to
-have some, and a call of one of ours never reaches the wrapped server. So whatever the protocol has and will have
-(asking the user, sampling, progress, cancellation, subscriptions, tasks, either era) works as without us.
+have some, and names that begin with ``thymus_`` are ours alone. A wrapped server's tools, prompts and addresses of such
+names are left out of every list, and what is asked under them never reaches it, listed or not. So whatever the protocol
+has and will have (asking the user, sampling, progress, cancellation, subscriptions, tasks, either era) works as without
+us.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from thymus.mcp.beside import Beside, key_of, pack, unpack
-from thymus.mcp.watching import Request, Seen, Watch
+from thymus.mcp.beside import Beside, is_our_address, is_ours, key_of, pack, unpack
+from thymus.mcp.watching import HELLO, LISTS, Request, Seen, Watch
 
 if TYPE_CHECKING:
     from thymus.mcp.pipes import Peer
@@ -23,6 +26,7 @@ FLUSH_S: Final = 2.0
 _METHOD_NOT_FOUND: Final = -32601
 _INVALID_PARAMS: Final = -32602
 _INTERNAL_ERROR: Final = -32603
+_ENDED: Final = "the memory beside this server has ended"
 
 _log = logging.getLogger("thymus.mcp.proxy")
 
@@ -73,9 +77,9 @@ class Relay:
     async def _from_client(self) -> None:
         while (line := await self._client.receive()) is not None:
             message = unpack(line)
-            if not isinstance(message, dict):
-                for one in message if isinstance(message, list) else ():
-                    self._watch.await_answer(one)
+            if isinstance(message, list):
+                await self._on_batch(message, line)
+            elif not isinstance(message, dict):
                 await self._wrapped.send(line)
             elif "method" in message and "id" in message:
                 await self._on_request(message, line)
@@ -84,17 +88,33 @@ class Relay:
             elif self._beside is None or not await self._beside.reply(message):
                 await self._wrapped.send(line)
 
+    async def _on_batch(self, batch: list[Any], line: bytes) -> None:
+        """Several messages at once; those that are for us are taken out, and answered one by one."""
+        theirs = [one for one in batch if not _asks_for_ours(one)]
+        for one in theirs:
+            self._watch.await_answer(one)
+        if len(theirs) == len(batch):
+            await self._wrapped.send(line)
+            return
+        for one in batch:
+            if _asks_for_ours(one) and "id" in one:
+                await self._on_request(one, pack(one))
+        if theirs:
+            await self._wrapped.send(_pack_all(theirs))
+
     async def _on_request(self, request: dict[str, Any], line: bytes) -> None:
-        if self._beside is None:
-            work = None
-        elif self._beside.answers(request):
-            work = self._call_ours(self._beside, request)
-        else:
-            work = self._list_ours(self._beside, request) if self._lists_only_ours(request) else None
-        if work is None or self._beside is None:
+        ours = _asks_for_ours(request)
+        if ours and (self._beside is None or request["method"] != "tools/call"):
+            why = (
+                _ENDED if self._beside is None else "names that begin with thymus_ are kept for the memory's own tools"
+            )
+            await self._answer_error(request["id"], _INVALID_PARAMS, why)
+            return
+        if self._beside is None or not (ours or self._lists_only_ours(request)):
             self._watch.await_answer(request)
             await self._wrapped.send(line)
             return
+        work = self._call_ours(self._beside, request) if ours else self._list_ours(self._beside, request)
         key = key_of(request["id"])
         self._beside.take(request["id"])
         self._ours[key] = asyncio.ensure_future(work)  # messages go on passing meanwhile
@@ -117,6 +137,9 @@ class Relay:
 
     async def _refuse(self, beside: Beside, request_id: object, code: int, why: str) -> None:
         beside.drop(request_id)
+        await self._answer_error(request_id, code, why)
+
+    async def _answer_error(self, request_id: object, code: int, why: str) -> None:
         await self._client.send(pack({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": why}}))
 
     async def _on_notification(self, notification: dict[str, Any], line: bytes) -> None:
@@ -148,7 +171,7 @@ class Relay:
             _log.warning("our own tools failed: they are left out from now on", exc_info=True)
         self._beside = None
         for request_id in beside.unanswered:
-            await self._refuse(beside, request_id, _INTERNAL_ERROR, "the memory beside this server has ended")
+            await self._refuse(beside, request_id, _INTERNAL_ERROR, _ENDED)
 
     async def _from_wrapped(self) -> None:
         while (line := await self._wrapped.receive()) is not None:
@@ -166,9 +189,13 @@ class Relay:
                     line = await self._changed(request, message) or line
                     seen = self._watch.seen(request, message)
             elif isinstance(message, list):
+                kept = []
                 for one in message:
-                    if isinstance(one, dict) and (request := self._watch.take(one.get("id"))):
-                        seen += self._watch.seen(request, one)
+                    request = self._watch.take(one.get("id")) if isinstance(one, dict) else None
+                    seen += self._watch.seen(request, one) if request else ()
+                    kept.append(_theirs(request, one) if request else one)
+                if any(one is not came for one, came in zip(kept, message, strict=True)):
+                    line = _pack_all(kept)
             for one in seen:  # before the client has it, which may be gone or ask on in the next moment
                 self._note(one)
             await self._client.send(line)
@@ -181,14 +208,14 @@ class Relay:
 
     async def _changed(self, request: Request, response: dict[str, Any]) -> bytes | None:
         """The line in the place of the one that came, where it must be another one."""
-        result = response.get("result")
-        if self._beside is None:
-            return None
-        if request.method in ("initialize", "server/discover") and isinstance(result, dict):
-            return await self._with_tools(self._beside, request, response, result)
-        if request.method == "tools/list":
-            return await self._with_ours(self._beside, request, response, result)
-        return None
+        kept = _theirs(request, response)
+        result = kept.get("result")
+        changed = None
+        if self._beside is not None and request.method in HELLO and isinstance(result, dict):
+            changed = await self._with_tools(self._beside, request, kept, result)
+        elif self._beside is not None and request.method == "tools/list" and not request.params.get("cursor"):
+            changed = await self._with_ours(self._beside, request, kept, result)
+        return changed or (None if kept is response else pack(kept))
 
     async def _with_tools(
         self, beside: Beside, request: Request, response: dict[str, Any], result: dict[str, Any]
@@ -207,8 +234,6 @@ class Relay:
     async def _with_ours(
         self, beside: Beside, request: Request, response: dict[str, Any], result: object
     ) -> bytes | None:
-        if request.params.get("cursor"):
-            return None
         error = response.get("error")
         if isinstance(error, dict) and error.get("code") == _METHOD_NOT_FOUND:
             ours = await beside.tools(dict(request.params))
@@ -218,10 +243,41 @@ class Relay:
         ours = await beside.tools(dict(request.params))
         if ours is None:
             return None
-        theirs = [tool for tool in result["tools"] if not (isinstance(tool, dict) and tool.get("name") in beside.names)]
-        if len(theirs) < len(result["tools"]):
-            _log.warning("the wrapped server has tools named as ours are: they are left out")
-        return pack({**response, "result": {**result, "tools": [*theirs, *ours["tools"]]}})
+        return pack({**response, "result": {**result, "tools": [*result["tools"], *ours["tools"]]}})
+
+
+def _asks_for_ours(message: Any) -> bool:
+    """Whether it asks for something under a name or address that is ours alone."""
+    if not isinstance(message, dict) or not isinstance(params := message.get("params"), dict):
+        return False
+    if message.get("method") in ("tools/call", "prompts/get"):
+        return is_ours(params.get("name"))
+    if message.get("method") == "completion/complete" and isinstance(ref := params.get("ref"), dict):
+        return is_ours(ref.get("name")) or is_our_address(ref.get("uri"))
+    return str(message.get("method")).startswith("resources/") and is_our_address(params.get("uri"))
+
+
+def _theirs(request: Request, response: dict[str, Any]) -> dict[str, Any]:
+    """The response to what lists something, without what goes by a name or address that is ours alone."""
+    result, field = response.get("result"), LISTS.get(request.method)
+    listed = result.get(field) if isinstance(result, dict) and field else None
+    if not isinstance(result, dict) or not field or not isinstance(listed, list):
+        return response
+    kept = [one for one in listed if not (isinstance(one, dict) and _poses(field, one))]
+    if len(kept) == len(listed):
+        return response
+    _log.warning("the wrapped server has %s named as ours are: they are left out", field)
+    return {**response, "result": {**result, field: kept}}
+
+
+def _poses(field: str, one: Mapping[str, Any]) -> bool:
+    if field in ("tools", "prompts"):
+        return is_ours(one.get("name"))
+    return is_our_address(one.get("uri")) or is_our_address(one.get("uriTemplate"))
+
+
+def _pack_all(messages: list[Any]) -> bytes:
+    return json.dumps(messages, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 def _is_answer(message: Any) -> bool:

@@ -46,7 +46,13 @@ Asked = ElicitationResult[asking.Confirmation]
 
 
 def answer(model: BaseModel, *, context: str | Sequence[str] = (), notice: str = "") -> CallToolResult:
-    """A tool's result: what the model reads, then apart from it what the user is to see, and both as data."""
+    """A tool's result: what the model reads, then apart from it what the user is to see, and both as data.
+
+    Whatever the user has not been told yet of what was lost is told with it.
+    """
+    notice = " ".join(filter(None, (notice, wording.not_learned(conversation().lost()))))
+    if notice and hasattr(model, "notice"):
+        model = model.model_copy(update={"notice": notice})
     lines = (context,) if isinstance(context, str) else context
     content = [TextContent(type="text", text=line, annotations=Annotations(audience=["assistant"])) for line in lines]
     if notice:

@@ -16,6 +16,9 @@ _WATCHED: Final = frozenset(
         "initialize",
         "server/discover",
         "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
         "tools/call",
         "resources/read",
         "prompts/get",
@@ -23,8 +26,17 @@ _WATCHED: Final = frozenset(
         "tasks/result",
     }
 )
-
-_ANSWERS: Final = frozenset({"content", "structuredContent"})
+LISTS: Final = {
+    "tools/list": "tools",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+}
+"""Methods that list something, with the field of their answer."""
+HELLO: Final = frozenset({"initialize", "server/discover"})
+"""Methods with which a server introduces itself."""
+_READ: Final = frozenset({"tools/call", "resources/read", "prompts/get"})
+_OF_ITSELF: Final = ("instructions", "serverInfo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +48,8 @@ class Seen:
     :param result: the result in its wire form.
     :param open_world: whether the tool may hand on what anybody wrote: unless its server says that it does not.
     :param learnt: whether it is a result to learn from, and not an error, a resource or a prompt.
+    :param told: what the server says of itself and of what it has, by the name that it says it of ("" for itself); then
+        it is no result.
     """
 
     tool: str
@@ -43,6 +57,7 @@ class Seen:
     result: Mapping[str, Any]
     open_world: bool = True
     learnt: bool = True
+    told: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,19 +97,27 @@ class Watch:
     def seen(self, request: Request, response: Mapping[str, Any]) -> list[Seen]:
         """What the model is given to read by a response."""
         result, error = response.get("result"), response.get("error")
-        if request.method == "tools/list" and isinstance(result, dict):
-            self._learn_annotations(result.get("tools"))
-        elif request.method == "tools/call" and isinstance(error, dict):
+        if request.method in HELLO and isinstance(result, dict):
+            return _told([("", [result.get(key) for key in _OF_ITSELF])])
+        if request.method in LISTS and isinstance(result, dict):
+            listed = [one for one in _list(result.get(LISTS[request.method])) if isinstance(one, dict)]
+            if request.method == "tools/list":
+                self._learn_annotations(listed)
+            named = request.method in ("tools/list", "prompts/list")
+            return _told([(str(one.get("name")) if named else "", one) for one in listed])
+        if request.method in _READ and isinstance(error, dict):
             said = {"content": [{"type": "text", "text": str(error.get("message"))}]}
-            return [self._of_tool(request, said, learnt=False)]
-        elif request.method == "tools/call" and isinstance(result, dict):
+            if request.method == "tools/call":
+                return [self._of_tool(request, said, learnt=False)]
+            return [Seen(tool="", arguments=request.params, result=said, learnt=False)]
+        if request.method == "tools/call" and isinstance(result, dict):
             return self._of_call(request, result)
-        elif request.method in ("tasks/result", "tasks/get") and isinstance(result, dict):
+        if request.method in ("tasks/result", "tasks/get") and isinstance(result, dict):
             call = self._tasks.get(str(request.params.get("taskId")))
             inner = result if request.method == "tasks/result" else result.get("result")
             if call is not None and isinstance(inner, dict):
                 return self._of_call(call, inner)
-        elif request.method in ("resources/read", "prompts/get") and isinstance(result, dict):
+        if request.method in ("resources/read", "prompts/get") and isinstance(result, dict):
             return [Seen(tool="", arguments=request.params, result=_as_content(result), learnt=False)]
         return []
 
@@ -119,11 +142,32 @@ class Watch:
             learnt=learnt,
         )
 
-    def _learn_annotations(self, tools: object) -> None:
-        for tool in tools if isinstance(tools, list) else ():
-            if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
+    def _learn_annotations(self, tools: list[dict[str, Any]]) -> None:
+        for tool in tools:
+            if isinstance(name := tool.get("name"), str):
                 hints = tool.get("annotations")
                 _keep(self._open, name, not (isinstance(hints, dict) and hints.get("openWorldHint") is False))
+
+
+def _told(said: list[tuple[str, object]]) -> list[Seen]:
+    """What a server says in its own words, where it says anything."""
+    told = tuple((name, text) for name, one in said if (text := "\n".join(_strings(one))))
+    return [Seen(tool="", arguments=None, result={}, learnt=False, told=told)] if told else []
+
+
+def _strings(value: object) -> list[str]:
+    """Every text in a value, names of fields too: a model reads all of it. Without recursion, however deep it is."""
+    found: list[str] = []
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            found.append(one)
+        elif isinstance(one, dict):
+            left += [each for pair in reversed(one.items()) for each in reversed(pair)]
+        elif isinstance(one, list):
+            left += reversed(one)
+    return found
 
 
 def _as_content(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ No model words any of it. Whatever somebody else wrote stands in it on one line,
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from thymus import config
 from thymus.core.beliefs import HELD_BACK
@@ -14,7 +14,7 @@ from thymus.core.quoting import LONGEST_QUOTE, carrier, contain, one_line, quote
 from thymus.records import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from thymus.core.disclose import Memory
     from thymus.errors import ThymusError
@@ -50,6 +50,30 @@ def error(fault: ThymusError) -> str:
     return one_line(said)
 
 
+_TYPES: Final = {"integer": "a whole number", "number": "a number", "boolean": "true or false", "string": "a text"}
+
+
+def wrong_arguments(tool: str, names: Iterable[str], schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """Which arguments of a call cannot be used, and what is expected in their place; nothing of what was given."""
+    known: Mapping[str, Any] = schema.get("properties", {})
+    told = [
+        f"{name} {'must be' if name in given else 'is missing:'} {_expected(known[name])}"
+        for name in names
+        if name in known
+    ]
+    return f"{tool} was not called: {'; '.join(told) or 'its arguments cannot be read'}. Correct that and call again."
+
+
+def _expected(field: Mapping[str, Any]) -> str:
+    """What an argument is to be, as its schema says it."""
+    kind = str(field.get("type"))
+    a_text = kind == "string"
+    low, high = (field.get(bound) for bound in (("minLength", "maxLength") if a_text else ("minimum", "maximum")))
+    if low is None or high is None:
+        return _TYPES.get(kind, "what its schema asks for")
+    return f"{_TYPES[kind]} {'of' if a_text else 'from'} {low:,} to {high:,}{' characters' if a_text else ''}"
+
+
 def plain(text: str) -> str:
     """The words as they can be shown and kept alike: on one line, as a person reads them, nothing invisible in them."""
     return one_line(config.readable(text))
@@ -80,7 +104,8 @@ def ask_to_settle(memory: Memory, rivals: Sequence[Memory], *, accept: bool) -> 
     claim = f"{_capital(teller(memory))} said {quote(memory.text)} on {memory.observed_at.date().isoformat()}."
     if not accept:
         return f"{claim} An assistant asks to reject it. Say yes if it is wrong: it will not be used."
-    instead = f" It takes the place of {_quoted(rivals)}." if rivals else ""
+    many = f"{len(rivals)} memories: " if len(rivals) > 1 else ""
+    instead = f" It takes the place of {many}{_quoted(rivals)}." if rivals else ""
     return f"{claim} An assistant asks to accept it as true. Say yes only if it is right.{instead}"
 
 
@@ -130,6 +155,17 @@ def held_back(written: Written) -> str:
     return (
         f"I have kept back what an assistant wanted to save: {_quoted(kept)}. "
         f"{'It' if one else 'They'} will not be used until you settle {'it' if one else 'them'}: see the inbox."
+    )
+
+
+def not_learned(lost: int) -> str:
+    """The notice that results of tools were not learned; empty where all were."""
+    if not lost:
+        return ""
+    what = "A result of a tool was" if lost == 1 else f"{lost:,} results of tools, or parts of them, were"
+    return (
+        f"{what} not learned: the memory was busy, or more came than could be read. Ask for it again if it matters; "
+        "the log of the server says which."
     )
 
 

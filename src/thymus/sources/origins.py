@@ -4,6 +4,9 @@ A tool of the open world (a browser, a mailbox) hands on what anybody wrote. Wha
 (``url``, ``from``) or in lines that stand like a header (``From: …``, ``URL: …``); or the call did, which asked for a
 URL. None of it is proved, and a page can name whom it likes. So an origin is CLAIMED and is added to what carried it,
 and an outer one never gives way to one further inside: it can take authority from a statement and never lend it any.
+
+What only names an origin, or says when and to whom something was sent, is no statement: it is kept apart from a piece's
+text (``heading``), since it was read all the same. A title or subject stands first, as the subject of what follows.
 """
 
 from __future__ import annotations
@@ -36,12 +39,22 @@ _SENDERS = "from sender author fromemail fromaddress senderemail senderaddress a
 _SENDER_FIELDS: Final = frozenset(_SENDERS.split())
 _BLOCKS: Final = {"text": "text", "image": "data", "audio": "data", "resource": "resource", "resource_link": "uri"}
 """Content blocks of the protocol, as results of lists repeat them, each with the field that tells it from a record."""
+_MARKS: Final = r"[ \t>*#\-]{0,8}(?:\d{1,4}[.)][ \t]{0,4})?\**"
 _LINE: Final = re.compile(
-    r"[ \t>*#\-]{0,8}(?:\d{1,4}[.)][ \t]{0,4})?\**"
-    r"(from|sender|author|e-?mail|url|uri|link|source|page|website|permalink)\**[ \t]{0,4}:\**[ \t]{0,8}(\S.*)",
+    _MARKS
+    + r"(from|sender|author|e-?mail|url|uri|link|source|page|website|permalink)\**[ \t]{0,4}:\**[ \t]{0,8}(\S.*)",
     re.IGNORECASE,
 )
+_WRITERS: Final = frozenset({"from", "sender", "author", "email", "e-mail"})
 _URL: Final = re.compile(r"https?://[^\s<>\"'`|\\^{}]+", re.IGNORECASE)
+_ONLY_URL: Final = re.compile(
+    r"[<(]?https?://[^\s<>\"'`|\\^{}]+[>).,;\]]*|\[[^\]]{0,300}\]\(https?://[^\s<>\"'`|\\^{}]+\)", re.IGNORECASE
+)
+_ONLY_SENDER: Final = re.compile(r"[^<>]{0,200}<[^<>\s]{3,320}>|\S{3,320}")
+_ENVELOPE: Final = re.compile(_MARKS + r"(to|cc|bcc|date|sent|reply-to|message-id)\**[ \t]{0,4}:", re.IGNORECASE)
+_ENTITLED: Final = re.compile(_MARKS + r"(subject|title|headline)\**[ \t]{0,4}:\**[ \t]{0,8}(\S.*)", re.IGNORECASE)
+_ENTITLING_FIELDS: Final = frozenset({"subject", "title", "headline"})
+_SUBJECT: Final = "Subject: "
 _IN_ANGLES: Final = re.compile(r"<([^<>\s]{3,320})>")
 _RULE: Final = re.compile(r"[-=*_#~ \t]*")
 _PROSE_WORDS: Final = 3
@@ -53,14 +66,17 @@ class Piece:
 
     :param text: what it says, as lines that read like text whatever it was in.
     :param origins: pages and senders that it is from, the outermost first; empty where none is named.
+    :param heading: what of it only names them, or when and to whom it was sent: shown with it, and no statement.
     """
 
     text: str
     origins: tuple[Source, ...] = ()
+    heading: str = ""
 
 
 def pieces(result: Mapping[str, Any], arguments: object = None, *, attribute: bool = True) -> list[Piece]:
-    """Take a ``CallToolResult`` apart, in its wire form (camelCase); neighbours of the same origins are one piece.
+    """Take a ``CallToolResult`` apart, in its wire form (camelCase); neighbours of the same origins are one
+    piece, unless each has a subject.
 
     Text, embedded text resources and structured content are read; images, audio and links are not.
 
@@ -68,19 +84,23 @@ def pieces(result: Mapping[str, Any], arguments: object = None, *, attribute: bo
     :param attribute: whether to look for origins at all: not where the tool itself is the author.
     """
     asked = _asked_for(arguments) if attribute else ()
-    found: list[tuple[tuple[Source, ...], list[str]]] = []
+    found: list[tuple[tuple[Source, ...], list[str], list[str]]] = []
     for value, origins in _contents(result):
         for piece in _read(value, (*asked, *origins), attribute, 0):
-            if not piece.text.strip():
+            if not (piece.text.strip() or piece.heading.strip()):
                 continue
             whose = _few(piece.origins)
-            if len(found) == MOST_PIECES and found[-1][0] != whose:
-                found.append(((*asked, NOBODY), [piece.text]))
-            elif len(found) > MOST_PIECES or (found and found[-1][0] == whose):
-                found[-1][1].append(piece.text)
-            else:
-                found.append((whose, [piece.text]))
-    return [Piece(text="\n".join(texts), origins=_few(whose)) for whose, texts in found]
+            goes_on = found and found[-1][0] == whose and not (found[-1][1] and piece.text.startswith(_SUBJECT))
+            if len(found) < MOST_PIECES and not goes_on:
+                found.append((whose, [], []))
+            elif len(found) == MOST_PIECES and found[-1][0] != whose:
+                found.append(((*asked, NOBODY), [], []))
+            found[-1][1].extend([piece.text] if piece.text.strip() else ())
+            found[-1][2].extend([piece.heading] if piece.heading.strip() else ())
+    return [
+        Piece(text="\n".join(texts), origins=_few(whose), heading="\n".join(headings))
+        for whose, texts, headings in found
+    ]
 
 
 def page(url: str) -> Source | None:
@@ -194,20 +214,41 @@ def _read(value: Any, origins: tuple[Source, ...], attribute: bool, depth: int) 
 
 def _read_record(record: Mapping[str, Any], outer: tuple[Source, ...], attribute: bool, depth: int) -> Iterator[Piece]:
     """An object: what it says in sentences a line each, its short fields together on one."""
-    origins = (*outer, *_named(record)) if attribute else ()
+    named = _named(record) if attribute else {}
+    origins = (*outer, *dict.fromkeys(source for sources in named.values() for source in sources))
+    title = next((key for key in record if named and _is_title(key, record[key])), None)
+    if title is not None:
+        yield Piece(text=f"{_SUBJECT}{' '.join(record[title].split())}", origins=origins)
     short: list[str] = []
+    heading: list[str] = []
     inside: list[Any] = []
     for key, value in record.items():
-        if _is_short(value):
+        if any(source.channel != "chat" for source in named.get(key, ())) and _says_no_more(value):
+            heading.append(f"{key}: {value if isinstance(value, str) else json.dumps(value)}")
+        elif key == title:
+            continue
+        elif _is_short(value):
             short.append(f"{key}: {_scalar(value)}")
         elif isinstance(value, list) and all(map(_is_short, value)):
             short += [f"{key}: {', '.join(map(_scalar, value))}"] if value else []
         elif value is not None and value != "":
             inside.append(value)
-    if short:
-        yield Piece(text=", ".join(short), origins=origins)
+    if short or heading:
+        yield Piece(text=", ".join(short), origins=origins, heading="\n".join(heading))
     for value in inside if depth < DEEPEST else ():
         yield from _read(value, origins, attribute, depth + 1)
+
+
+def _is_title(key: object, value: object) -> bool:
+    return str(key).lower() in _ENTITLING_FIELDS and isinstance(value, str) and bool(value.strip())
+
+
+def _says_no_more(value: Any) -> bool:
+    """Whether a field that names an origin holds nothing but names and addresses."""
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    if inside is not None:
+        return all(one is None or _is_short(one) or (isinstance(one, Mapping) and _says_no_more(one)) for one in inside)
+    return isinstance(value, str) and _ONLY_SENDER.fullmatch(value.strip()) is not None
 
 
 def _is_short(value: object) -> bool:
@@ -221,17 +262,15 @@ def _scalar(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _named(record: Mapping[str, Any]) -> tuple[Source, ...]:
-    """The pages and senders that an object's own fields name."""
-    found: list[Source] = []
+def _named(record: Mapping[str, Any]) -> dict[str, list[Source]]:
+    """The pages and senders that an object's own fields name, by field."""
+    found: dict[str, list[Source]] = {}
     for key, value in record.items():
         field = re.sub(r"[^a-z]", "", str(key)[:100].lower())
-        for one in value if isinstance(value, list) else (value,):
-            if field in _PAGE_FIELDS:
-                found += _page_of(one)
-            elif field in _SENDER_FIELDS:
-                found += _sender_of(one)
-    return tuple(dict.fromkeys(found))
+        of = _page_of if field in _PAGE_FIELDS else _sender_of if field in _SENDER_FIELDS else None
+        for one in (value if isinstance(value, list) else (value,)) if of else ():
+            found.setdefault(key, []).extend(of(one) if of else ())
+    return found
 
 
 def _page_of(value: Any) -> list[Source]:
@@ -263,14 +302,44 @@ def _sender_of(value: Any) -> list[Source]:
 def _read_text(text: str, outer: tuple[Source, ...]) -> Iterator[Piece]:
     """Text, block by block: one in which lines name an origin begins a new item, others go on with the last."""
     item: list[str] = []
+    heading: list[str] = []
     origins = outer
     for block in _blocks(text):
-        own = [found for line in block if (found := _by_line(line))]
-        if own:
-            yield Piece(text="\n".join(item).strip("\n"), origins=origins)
-            item, origins = [], (*outer, *own)
+        named = [_by_line(line) for line in block]
+        if own := list(filter(None, named)):
+            yield Piece(text="\n".join(item).strip("\n"), origins=origins, heading="\n".join(heading))
+            item, heading, origins = [], [], (*outer, *own)
+            block, heading = _parted(block, named)
         item += [*block, ""]
-    yield Piece(text="\n".join(item).strip("\n"), origins=origins)
+    yield Piece(text="\n".join(item).strip("\n"), origins=origins, heading="\n".join(heading))
+
+
+def _parted(block: list[str], named: list[Source | None]) -> tuple[list[str], list[str]]:
+    """What a block that names an origin states, and what of it only says whose it is and when it came.
+
+    :param named: the origin that each line names.
+    """
+    text: list[str] = []
+    heading: list[str] = []
+    subject = ""
+    mail = any(source is not None and source.channel == "email" for source in named)
+    for line, source in zip(block, named, strict=True):
+        start = line[:LONGEST_ORIGIN]
+        if (source and _only_names(line)) or (mail and not source and _ENVELOPE.match(start)):
+            heading.append(line)
+        elif not source and not subject and start == line and (entitled := _ENTITLED.match(start)):
+            subject = f"{_SUBJECT}{entitled[2]}"
+        else:
+            text.append(line)
+    return [subject, *text] if subject else text, heading
+
+
+def _only_names(line: str) -> bool:
+    """Whether a line that names an origin says nothing else."""
+    found = _LINE.match(line) if len(line) <= LONGEST_ORIGIN else None
+    return found is not None and bool(
+        (_ONLY_SENDER if found[1].lower() in _WRITERS else _ONLY_URL).fullmatch(found[2].strip())
+    )
 
 
 def _blocks(text: str) -> Iterator[list[str]]:
@@ -292,7 +361,7 @@ def _by_line(line: str) -> Source | None:
     if found is None:
         return None
     word, value = found[1].lower(), found[2]
-    if word in ("from", "sender", "author", "email", "e-mail"):
+    if word in _WRITERS:
         return sender(value)
     url = _URL.search(value)
     return page(url[0].rstrip(").,;]>")) if url else None

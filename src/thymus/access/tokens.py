@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from thymus import config
+from thymus.access.token_file import PATH, TokenFile
 from thymus.errors import ConfigError, InputError, StoreError, StoreLockedError
-from thymus.mcp.token_file import PATH, TokenFile
 
 if TYPE_CHECKING:
     import sqlite3

@@ -15,7 +15,7 @@ from thymus import config
 from thymus.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from thymus.mcp.tokens import Tokens
+    from thymus.access.tokens import Tokens
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 8321

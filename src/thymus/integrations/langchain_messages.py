@@ -1,0 +1,157 @@
+"""What LangChain's messages say and whose they are, and what a person is asked about a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import Any, Final
+
+from thymus.conversation import UNKNOWN
+from thymus.core.provenance import UNPRINTABLE, Source
+from thymus.integrations.adapter import missing
+
+try:
+    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+    from langgraph.types import Command
+except ImportError as error:
+    raise missing("langchain", "langchain") from error
+
+SAID: Final = 20
+"""The user's last messages in a thread that count as said when a call is checked."""
+LONGEST_SAID: Final = 20_000
+"""Characters of them."""
+OPEN_WORLD: Final = "openWorldHint"
+"""What an MCP server says of a tool, as langchain-mcp-adapters hands it on in the tool's metadata."""
+_SOURCE: Final = "lc_source"  # by which LangChain marks a message that a middleware composed (a summary)
+
+
+def get(holder: Any, name: str) -> Any:
+    """A field of a mapping or an object; ``None`` where it has none."""
+    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+
+
+def is_nested(config: Mapping[str, Any]) -> bool:
+    """Whether a graph runs within another, whose nodes may have composed what it is given.
+
+    LangGraph does not say so. A graph within a graph has a namespace of several parts. One that was called with a
+    thread or namespace of its own has not; but metadata is inherited, and then still names its caller's, or has what
+    the caller's node was marked with before the thread.
+    """
+    settings, marks = config.get("configurable") or {}, config.get("metadata") or {}
+    order = [mark for mark in marks if mark in ("thread_id", "langgraph_step")]
+    thread = settings.get("thread_id")
+    return (
+        "|" in str(settings.get("checkpoint_ns") or "")
+        or bool(marks.get("checkpoint_ns"))
+        or str(marks.get("thread_id", thread)) != str(thread)
+        or order == ["langgraph_step", "thread_id"]
+    )
+
+
+def messages_of(state: Any) -> list[BaseMessage]:
+    """The messages in a graph's state."""
+    found = state if isinstance(state, list) else get(state, "messages")
+    return [message for message in found or () if isinstance(message, BaseMessage)]
+
+
+def text_of(message: BaseMessage) -> str:
+    """What a message says, without images and files (a text file has a ``text``, too, and nobody typed it)."""
+    if isinstance(message.content, str):
+        return message.content
+    typed = [block for block in message.content if isinstance(block, str) or block.get("type") == "text"]
+    return "\n".join(block if isinstance(block, str) else str(block.get("text") or "") for block in typed)
+
+
+def returned(result: object) -> Iterator[BaseMessage]:
+    """The messages that a tool returned, themselves or as an update of the state."""
+    if isinstance(result, BaseMessage):
+        yield result
+    elif isinstance(result, Command):
+        update = result.update
+        if isinstance(update, (list, tuple)) and all(isinstance(one, tuple) and len(one) == 2 for one in update):
+            update = dict(update)
+        yield from returned(get(update, "messages") if isinstance(update, Mapping) else update)
+    elif isinstance(result, (list, tuple)):
+        for one in result:
+            yield from returned(one)
+
+
+def handed_in(messages: Sequence[BaseMessage], *, first: bool, ended: str | None) -> list[BaseMessage]:
+    """The messages of a user that the host has just handed in, oldest first.
+
+    :param first: no run has been in this thread.
+    :param ended: the id of the last message of the run before.
+    """
+    new = list(takewhile(lambda message: isinstance(message, HumanMessage), reversed(messages)))[::-1]
+    before = messages[-len(new) - 1] if len(messages) > len(new) else None
+    if first or (before is not None and before.id and before.id == ended):
+        return new
+    return new[-1:]  # the run before broke off: what stands before the last a tool or a middleware may have added
+
+
+def composed(message: BaseMessage) -> bool:
+    """Whether a middleware of LangChain wrote it (a summary of the conversation, as a "user" message)."""
+    return bool(message.additional_kwargs.get(_SOURCE))
+
+
+def unmarked(message: BaseMessage, user: str) -> bool:
+    """Whether it is a user's message, and no name on it says that it is somebody else's (an agent's, a member's)."""
+    return isinstance(message, HumanMessage) and not composed(message) and message.name in (None, "", user)
+
+
+def named(message: BaseMessage) -> Source:
+    """Whoever a message says that it is from."""
+    return Source(channel=UNKNOWN.channel, identity=" ".join(UNPRINTABLE.sub("", message.name or "").split())[:300])
+
+
+def key(message: BaseMessage) -> object:
+    """What tells a message from others; a tool's has no id yet when it is learned: its call and its words."""
+    if isinstance(message, ToolMessage) or not message.id:
+        return message.type, getattr(message, "tool_call_id", None), hash(str(message.content))
+    return message.id
+
+
+def asked_by(messages: Sequence[BaseMessage], call_id: str | None) -> str:
+    """The id of the model's message that has a call: some providers count calls anew in every message."""
+    for message in reversed(messages):
+        if isinstance(message, AIMessage) and any(call["id"] == call_id for call in message.tool_calls):
+            return message.id or ""
+    return ""
+
+
+def latest(said: Sequence[str]) -> list[str]:
+    """The last of what a user said, within bounds."""
+    kept: list[str] = []
+    for text in reversed([text for text in said if text.strip()][-SAID:]):
+        if sum(map(len, kept)) + len(text) > LONGEST_SAID:
+            break
+        kept.append(text)
+    return kept[::-1]
+
+
+def with_context(system: SystemMessage | None, shown: str) -> SystemMessage:
+    """A system message with a context at its end; the one given is left as it is."""
+    if system is None:
+        return SystemMessage(shown)
+    if isinstance(system.content, str):
+        return system.model_copy(update={"content": f"{system.content}\n\n{shown}" if system.content else shown})
+    return system.model_copy(update={"content": [*system.content, {"type": "text", "text": shown}]})
+
+
+def question(tool: str, arguments: Mapping[str, Any], shown: str) -> dict[str, Any]:
+    """What a person is asked about a call, in the form of ``HumanInTheLoopMiddleware``'s request."""
+    action = {"name": tool, "args": dict(arguments), "description": shown}
+    review = {"action_name": tool, "allowed_decisions": ["approve", "edit", "reject"]}
+    return {"action_requests": [action], "review_configs": [review]}
+
+
+def decision(answer: Any, tool: str) -> dict[str, Any]:
+    """The decision in a person's answer: one, or a list of one. Whatever is none is a no; so is another tool."""
+    decisions = get(answer, "decisions")
+    one = decisions[0] if isinstance(decisions, list) and len(decisions) == 1 else answer
+    if isinstance(one, Mapping) and one.get("type") in ("approve", "reject"):
+        return dict(one)
+    action = get(one, "edited_action") if isinstance(one, Mapping) and one.get("type") == "edit" else None
+    if isinstance(action, Mapping) and isinstance(action.get("args"), dict) and action.get("name", tool) == tool:
+        return dict(one)
+    return {"type": "reject"}
