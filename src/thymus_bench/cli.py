@@ -71,7 +71,9 @@ def evaluate(
         ),
     ] = "local",
     embedder: Annotated[str, typer.Option(help="e5-small, minilm, hash, or the folder of an ONNX model.")] = "e5-small",
-    store: Annotated[str, typer.Option(help="Where each play keeps its memory: memory, sqlite or json.")] = "memory",
+    store: Annotated[
+        str, typer.Option(help="Where each play keeps its memory: memory, sqlite, json or mem0.")
+    ] = "memory",
     data: Annotated[
         Path | None, typer.Option(help="Folder of downloaded data (real, longmemeval), or of scenarios of your own.")
     ] = None,

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Self
 
-from thymus import GATES, ThymusError, __version__
+from thymus import GATES, MemoryGuard, ThymusError, __version__
 from thymus_bench import readers, suites
 from thymus_bench.files import json_text, write_whole
 from thymus_bench.grade import open_grader
@@ -32,8 +32,9 @@ from thymus_bench.report import summary_markdown
 from thymus_bench.scenarios import Category, Scenario
 from thymus_bench.workers import spread
 
-STORES: Final = {"memory": None, "sqlite": "memory.db", "json": "memory.json"}
-"""Where a play keeps its memory, by name: in the process, or in a file that is thrown away."""
+MEM0: Final = "mem0"
+STORES: Final = {"memory": None, "sqlite": "memory.db", "json": "memory.json", MEM0: None}
+"""Where a play keeps its memory, by name: in the process, in a file that is thrown away, or in Mem0."""
 _log = logging.getLogger("thymus_bench")
 
 
@@ -234,9 +235,22 @@ def open_stages(run: Run) -> list[Stage]:
             grader=open_grader(run.grader, cache=cache, offline=run.offline) if run.grader else None,
             k=run.k,
             place=partial(_in_file, name) if name else in_process,
+            opened=_opener(run.store),
         )
         for repeat in range(run.repeats)
     ]
+
+
+def _opener(store: str) -> Callable[..., AbstractContextManager[MemoryGuard]]:
+    """What opens a play's guard.
+
+    :raises MissingExtraError: where Mem0 is not installed.
+    """
+    if store != MEM0:
+        return MemoryGuard
+    from thymus_bench.mem0 import open_guard
+
+    return open_guard
 
 
 @contextmanager

@@ -41,6 +41,7 @@ class Stage:
     :param judge: shared as it is, or a language model that gives each play a judge of its own.
     :param k: how many memories a recall may show.
     :param place: gives each play a path for its memory, and clears it away (``None``: in the process).
+    :param opened: opens the guard, with the arguments of ``MemoryGuard``.
     """
 
     reader: Reader
@@ -49,6 +50,7 @@ class Stage:
     grader: Grader | None = None
     k: int = 8
     place: Callable[[], AbstractContextManager[str | None]] = in_process
+    opened: Callable[..., AbstractContextManager[MemoryGuard]] = MemoryGuard
 
 
 class _Clock:
@@ -109,7 +111,7 @@ def _play(scenario: Scenario, gate: str, stage: Stage, outcome: Outcome) -> Outc
     judge = stage.judge
     if isinstance(judge, ModelJudges):
         judge = judge.for_play(repeat=outcome.repeat, sorts=extractor is None)
-    opened = partial(MemoryGuard, gate=gate, user_id="owner", judge=judge, embedder=stage.embedder)
+    opened = partial(stage.opened, gate=gate, user_id="owner", judge=judge, embedder=stage.embedder)
     with stage.place() as path, opened(path, extractor=extractor, clock=clock) as guard:
         began = time.perf_counter()
         for turn in scenario.turns:
