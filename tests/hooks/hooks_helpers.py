@@ -106,7 +106,7 @@ class Host:
         """Events that are not learned yet."""
         return len(list((self.root / "home/.local/state/thymus/hooks/waiting").glob("*.json")))
 
-    def settle(self, within: float = 12.0) -> None:
+    def settle(self, within: float = 60.0) -> None:
         """Wait until everything that was handed over is learned."""
         until = time.monotonic() + within
         while self.waiting() and time.monotonic() < until:

@@ -178,13 +178,20 @@ def test_a_session_does_not_start_with_others_preferences_whatever_the_gate(warm
 def test_an_answer_does_not_wait_for_what_is_long_to_be_learned(warm: Host) -> None:
     who = {"THYMUS_USER": "early"}
     warm.prompt("My standup is at 9:15 in Room 2A.", **who)
-    words = "The gate of hall {0} opens at {0} minutes past nine on the first day of the fair. "
-    ran = warm.prompt("When is my standup? " + "".join(words.format(number) for number in range(150)), "p", **who)
+    things = ["ferry", "bakery", "library", "garden", "bridge", "museum", "harbour", "school", "market", "cinema"]
+    things += ["pharmacy", "station"]
+    doing = ["sells maps of", "closed because of", "is painted like", "lends umbrellas to", "was built before"]
+    paste = "".join(  # of many words, so that no sentence is compared with all the others
+        f"The {one} {does} the {other} in {where.title()}ville. "
+        for one, other, where in zip(things * 10, things[3:] * 14, things[5:] * 18, strict=False)
+        for does in [doing[(len(one) + len(other) + len(where)) % 5]]
+    )
+    ran = warm.prompt(f"When is my standup? {paste}", "p", **who)
     assert "9:15" in ran.context
     assert warm.waiting() >= 1
     assert "9:15" in warm.prompt("When is my standup?", "q", **who).context
     assert warm.waiting() >= 1, "the paste is still being learned"
-    warm.settle(20)
+    warm.settle(90)
 
 
 def test_two_users_and_two_sessions_at_once(warm: Host) -> None:
@@ -237,7 +244,7 @@ def test_events_that_cannot_be_read_are_told_of_once_and_counted(host: Host) -> 
     host.settle()
     assert host.status()["unread"] == 2
     assert "2 events could not be read by thymus" in host.prompt("I keep bees.").notice
-    assert quiet(host.prompt("I keep two hives."))
+    assert host.prompt("I keep two hives.").notice == ""
     assert quiet(host.run(b"{"))
     assert "1 event could not" in host.start("s3").notice
     for session, lineage in (("s1", ["chat"]), ("s2", [])):
@@ -498,7 +505,7 @@ def test_latency(warm: Host, host: Host) -> None:
 
     who = {"THYMUS_USER": "latency"}
     print()
-    warm.settle(20)
+    warm.settle(90)
     cold = [host.start()]
     host.stop()
     shown("first event, cold", cold)
@@ -507,7 +514,7 @@ def test_latency(warm: Host, host: Host) -> None:
     shown("tool result", [warm.result("mcp__rooms__get", f"Room {n} opens at {n % 12}:30.", **who) for n in range(8)])
     shown("event of no interest", [warm.run(b'{"hook_event_name": "Stop"}', env=who) for _ in range(8)])
     assert all(ran.code == 0 for ran in cold)
-    warm.settle(20)
+    warm.settle(90)
 
 
 def test_status_is_json(warm: Host) -> None:

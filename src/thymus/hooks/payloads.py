@@ -29,8 +29,8 @@ _OWN_SERVERS: Final = frozenset({"thymus", "thymus-memory", "thymus_memory"})
 _DEEPEST: Final = 20
 _LONGEST_HOST: Final = 253
 
-PART: Final = 2_000
-"""Characters that are learned from at once: about a fifth of a second, in which a prompt waits."""
+PART: Final = 500
+"""Characters that are learned from at once: about a tenth of a second, in which a prompt waits."""
 
 MEMORY_ID: Final = re.compile(r"\bm_[0-9a-f]{16}\b")
 SCHEDULERS: Final = frozenset({"CronCreate", "ScheduleWakeup"})
