@@ -1,6 +1,6 @@
 # Two commands are all a newcomer needs: `make demo` and `make test`. Each sets itself up, with Python 3.11+ and make alone.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-integrations environments check bench report compare dev-eval perf thorough clean
+.PHONY: help setup demo test test-integrations environments check bench report compare dev-eval perf perf-tools load thorough clean
 
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -65,6 +65,12 @@ dev-eval: $(READY) ## the figures of pairs, claims, families and recall on ../sh
 
 perf: $(READY) ## speed and size beside a named baseline, as a table and as JSON in perf/results
 	@$(PY) -m perf
+
+perf-tools: environments ## what Thymus adds to a tool call of each agent framework, as a ratio
+	@for one in $(ENVIRONMENTS); do .cache/envs/$$one/bin/python -m perf.tool_calls $(ARGS) || exit 1; done
+
+load: $(READY) ## a million memories in PostgreSQL behind `thymus serve`, under load (ARGS="--users 4 --memories 500")
+	@$(PY) -m perf.service_load $(ARGS)
 
 clean: ## remove what these targets made
 	@rm -rf .venv .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache perf/results dist build
