@@ -66,6 +66,11 @@ class AsyncMemoryGuard:
         """Whose memory this is."""
         return self.guard.user_id
 
+    @property
+    def tenant(self) -> str:
+        """Whose user that is."""
+        return self.guard.tenant
+
     def turn(self) -> AsyncTurn:
         """A turn of an assistant: ``async with guard.turn() as turn:``, as ``MemoryGuard.turn``."""
         return AsyncTurn(self.guard.turn())

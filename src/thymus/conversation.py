@@ -8,6 +8,7 @@ to be kept is forgotten, the caution that it calls for is not.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
 import threading
 import time
@@ -37,6 +38,8 @@ MOST_SOURCES: Final = 100
 """Sources that a statement is derived from one by one; of more, the weakest stands for all."""
 MOST_CONVERSATIONS: Final = 2_000
 """Conversations that are kept; of more, the one that was quiet the longest is forgotten."""
+MOST_FORGOTTEN: Final = 100_000
+"""Of which it is known that they were forgotten while they went on."""
 IDLE_S: Final = 24 * 3_600.0
 """Seconds without a call after which a conversation is over: its model has its text no longer, or it is to be feared
 that nobody remembers which it was."""
@@ -192,39 +195,47 @@ class Conversations(Generic[C]):
         self._guard, self._begin = guard, begin
         self._most, self._idle_s, self._clock = most, idle_s, clock
         self._lock = threading.Lock()
-        self._going_on: OrderedDict[tuple[str, str], tuple[C, float]] = OrderedDict()
-        self._forgot_at: float | None = None
+        self._going_on: OrderedDict[bytes, tuple[C, float]] = OrderedDict()
+        self._forgotten: OrderedDict[bytes, float] = OrderedDict()
+        self._lost_at: float | None = None
 
     @property
     def llm(self) -> LimitedModel | None:
         """The language model that their guard asks."""
         return self._guard.llm
 
-    def of(self, name: str, *, user: str | None = None) -> C:
+    def of(self, name: str, *, user: str | None = None, tenant: str | None = None) -> C:
         """The conversation of that name, which begins when it is first asked for.
 
-        Where one was forgotten because there were too many, those that begin are taken for it until it would have
-        been over: as if something unknown had entered.
+        One that was forgotten because there were too many begins again as if something unknown had entered, until it
+        would have been over. Where it is no longer known which those were, so does any.
 
         :param user: whose it is; ``None`` is the user that the guard was opened for.
+        :param tenant: whose user that is; ``None`` is the guard's own tenant.
         :raises InputError: where the user's name cannot be one.
         """
         user = self._guard.user_id if user is None else user
-        key = (user, name)
+        tenant = self._guard.tenant if tenant is None else tenant
+        key = hashlib.blake2b(repr((tenant, user, name)).encode(), digest_size=16).digest()
         with self._lock:
             now = self._clock()
             while self._going_on and now - next(iter(self._going_on.values()))[1] > self._idle_s:
                 self._going_on.popitem(last=False)
+            while self._forgotten and now - next(iter(self._forgotten.values())) > self._idle_s:
+                self._forgotten.popitem(last=False)
             found = self._going_on.pop(key, None)
             if found is None:
-                unsure = self._forgot_at is not None and now - self._forgot_at <= self._idle_s
-                conversation = self._begin(self._guard.for_user(user), (UNKNOWN,) if unsure else ())
+                lost = self._lost_at is not None and now - self._lost_at <= self._idle_s
+                unsure = self._forgotten.pop(key, None) is not None or lost
+                conversation = self._begin(self._guard.for_user(user, tenant=tenant), (UNKNOWN,) if unsure else ())
             else:
                 conversation = found[0]
             self._going_on[key] = (conversation, now)
             while len(self._going_on) > self._most:
-                self._going_on.popitem(last=False)
-                self._forgot_at = now
+                self._forgotten[self._going_on.popitem(last=False)[0]] = now
+            while len(self._forgotten) > MOST_FORGOTTEN:
+                self._forgotten.popitem(last=False)
+                self._lost_at = now
             return conversation
 
     @property

@@ -129,6 +129,11 @@ class MemoryGuard:
         """Whose memory this is."""
         return self._scope.user
 
+    @property
+    def tenant(self) -> str:
+        """Whose user that is."""
+        return self._scope.tenant
+
     # Writing
 
     def remember(

@@ -11,7 +11,7 @@ import json
 import logging
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final
@@ -259,10 +259,10 @@ def rule(
     :param over: ids of beliefs whose place they are to take, whatever the judge says of the pair.
     :param busy: the scope never stood still: go the careful way.
     """
-    echoes, found, version = _near(parts.store, scope, drafts)
+    stated = _stated(parts.store, scope, over)
+    echoes, found, version = _near(parts.store, scope, drafts, beside={rival.belief.id for rival in stated})
     registry = parts.registries.of(parts.store, scope)
     relations = _relate(parts.judge, drafts, found)
-    stated = _stated(parts.store, scope, over)
     superseded: list[str] = []
     decided: list[Ruling] = []
     for draft, near, answers_, echo in zip(drafts, found, relations, echoes, strict=True):
@@ -297,11 +297,15 @@ def rule(
 
 
 def _near(
-    store: Store, scope: Scope, drafts: Sequence[Draft]
+    store: Store, scope: Scope, drafts: Sequence[Draft], *, beside: Collection[str] = ()
 ) -> tuple[list[Belief | None], list[Sequence[Neighbour]], int]:
-    """For each claim the belief that it only repeats, or else the rivals that it is judged with; and the version."""
+    """For each claim the belief that it only repeats, or else the rivals that it is judged with; and the version.
+
+    :param beside: ids of beliefs whose place they are to take: what is to do that is more than a repetition of another.
+    """
     found, version = store.rivals(scope, [_probe(draft) for draft in drafts], RIVALS)
     echoes = [_echo(draft.claim, near) for draft, near in zip(drafts, found, strict=True)]
+    echoes = [echo if echo and not set(beside) - {echo.id} else None for echo in echoes]
     return echoes, [[] if echo else near for echo, near in zip(echoes, found, strict=True)], version
 
 

@@ -100,6 +100,18 @@ def test_the_same_words_are_no_rival_of_themselves() -> None:
         assert guard.get(old.id).status is Status.ACTIVE
 
 
+def test_words_that_another_memory_has_already_take_the_place_all_the_same() -> None:
+    with open_guard() as guard:
+        old, other = guard.remember(KEY).memories[0], guard.remember(OTHER).memories[0]
+        told = guard.remember(OTHER, over=[old.id], message_id="edit")
+        assert told.replaced == (old.id,)
+        assert guard.get(old.id).status is Status.SUPERSEDED
+        assert guard.get(other.id).status is Status.ACTIVE
+        assert guard.recall("What colour is the front door?").context.count(OTHER) == 1
+        outside = guard.remember(OTHER, source="tool:crm", over=[other.id])
+        assert outside.effect is Outcome.CONTESTED
+
+
 def test_it_names_memories_that_stand() -> None:
     with open_guard() as guard:
         old = guard.remember(KEY).memories[0]

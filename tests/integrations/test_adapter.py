@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import enum
+import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,7 +14,9 @@ import story
 
 from thymus import Assurance, AsyncMemoryGuard, MemoryGuard, Status
 from thymus.errors import ConfigError, StoreError
-from thymus.integrations.adapter import LEARNED, Adapter, context, plain, wire
+from thymus.integrations.adapter import LEARNED, MOST_PIECES, Adapter, context, plain, wire
+
+MAIL: dict[str, Any] = story.MAIL | {"type": "message"}
 
 
 def adapter(guard: MemoryGuard | None = None, **options: Any) -> Adapter:
@@ -101,6 +107,20 @@ class Model:
         return {"room": Room("2A"), "at": [1, None, (2.5, True)]}
 
 
+class Day(enum.Enum):
+    FRIDAY = "friday"
+
+
+class Written:
+    def __str__(self) -> str:
+        return "The rent is 900."
+
+
+class Box:
+    def model_dump(self) -> dict[str, Any]:
+        return {"mails": (MAIL,)}
+
+
 class Broken:
     def model_dump(self) -> dict[str, Any]:
         raise RuntimeError
@@ -108,19 +128,67 @@ class Broken:
 
 def test_whatever_a_tool_returns_has_a_form() -> None:
     assert wire("Yes.") == {"content": [{"type": "text", "text": "Yes."}]}
-    assert wire(["a", {"type": "image", "data": b"\x00"}]) == {
-        "content": [{"type": "text", "text": "a"}, {"type": "image", "data": None}]
+    assert wire(["a", {"type": "image", "data": b"\x00"}]) == {"content": ["a", {"type": "image", "data": None}]}
+    called = {"content": ["a"], "structuredContent": {"b": 1}}
+    assert wire(called) == called
+    assert wire({"content": ["a"], "from": "b"}) == {
+        "content": [],
+        "structuredContent": {"content": ["a"], "from": "b"},
     }
-    assert wire({"content": ["a"], "structuredContent": {"b": 1}}) == {
-        "content": [{"type": "text", "text": "a"}],
-        "structuredContent": {"b": 1},
+    assert plain(b"The rent is 900.") == "The rent is 900."
+    at, price = datetime(2026, 3, 4, 9, 15, tzinfo=UTC), Decimal("12.50")
+    assert plain({"at": at, "price": price, "day": Day.FRIDAY, "lost": Written()}) == {
+        "at": str(at),
+        "price": "12.50",
+        "day": "friday",
+        "lost": "The rent is 900.",
     }
     assert wire(Model())["structuredContent"] == {"room": {"name": "2A", "picture": None}, "at": [1, None, [2.5, True]]}
     for nothing in (None, b"\x00", Broken(), object(), Room, ["a", object()][1:]):
         assert "content" in wire(nothing)
+    shared: list[Any] = ["The rent is 900."]
+    for _ in range(30):
+        shared = [shared, shared]  # what an alias in YAML makes: 2**30 of them
+    assert plain(shared) is not None
+    here = adapter()
+    here.tool_returned(here.conversation(), "crm", shared)
+    [after] = here.tool_returned(here.conversation(), "calendar", "The dentist is at 10:00.")
+    assert after.memories[0].lineage
     loop: list[Any] = []
     loop.append(loop)
     assert plain(loop) is not None
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        [MAIL],
+        {"messages": [MAIL]},
+        {"content": [MAIL], "next": "2"},
+        {"content": [MAIL]},
+        {"type": "text", "text": {"body": MAIL["body"]}, "from": MAIL["from"]},
+        [{"type": "text", "text": MAIL["body"], "from": MAIL["from"]}],
+        json.dumps([MAIL]),
+        Box(),
+    ],
+)
+def test_a_record_with_a_type_is_no_block_of_a_protocol(result: object) -> None:
+    """Or else a mail would be shown, and neither read nor learned: its words could then come back as the calendar's."""
+    here = adapter()
+    talk = here.conversation()
+    here.tool_returned(talk, "read_inbox", result)
+    [learned] = [memory for memory in here.guard.memories(status=None) if "7:45" in memory.text]
+    assert "email:it-desk@calendar-sync.example" in [source.key for source in learned.lineage]
+    [echo] = here.tool_returned(talk, "calendar", f"Note: {MAIL['body']}")
+    assert echo.memories[0].lineage
+
+
+def test_a_result_of_many_things_is_learned_in_part() -> None:
+    here = adapter()
+    mails = [{"from": f"a{n}@shop.example", "body": f"Crate {n} is at gate {n}."} for n in range(MOST_PIECES + 9)]
+    here.tool_returned(here.conversation(), "read_inbox", mails)
+    assert len(here.guard.memories(status=None)) == MOST_PIECES
+    assert len(here.conversation().entered) >= MOST_PIECES + 9
 
 
 @pytest.mark.parametrize(

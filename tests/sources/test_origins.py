@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thymus.core.provenance import Assurance
-from thymus.sources.origins import DEEPEST, MOST_ORIGINS, MOST_PIECES, NOBODY, page, pieces, sender
+from thymus.sources.origins import DEEPEST, MOST_ORIGINS, MOST_PIECES, NOBODY, Piece, page, pieces, sender
 
 
 def text(*said: str) -> dict[str, Any]:
@@ -193,11 +193,11 @@ def test_no_text_takes_long(said: str) -> None:
     assert time.process_time() - began < 3
 
 
-def test_what_is_nested_deeper_than_anybody_means_is_left_out() -> None:
+def test_what_is_nested_deeper_than_anybody_means_is_one_piece_of_nobodys() -> None:
     value: Any = "The vault is open."
     for _ in range(DEEPEST + 5):
         value = [value]
-    assert pieces({"structuredContent": value}) == []
+    assert pieces({"structuredContent": value}) == [Piece(text="The vault is open.", origins=(NOBODY,))]
 
 
 FIELDS = st.sampled_from(["from", "url", "body", "type", "text", "resource", "data"]) | st.text()

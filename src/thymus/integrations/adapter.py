@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import enum
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from thymus import results
@@ -19,6 +21,7 @@ from thymus.conversation import HEADING, Conversation, Conversations
 from thymus.core.provenance import TOOL, UNPRINTABLE, USER, Assurance, Source
 from thymus.errors import ConfigError, MissingExtraError
 from thymus.extract import pastes
+from thymus.sources.origins import NOBODY
 
 if TYPE_CHECKING:
     from thymus.core.actions import Verdict
@@ -26,11 +29,16 @@ if TYPE_CHECKING:
     from thymus.guard import MemoryGuard
     from thymus.records import Written
 
-LEARNED: Final = 20_000
-"""Characters of one result that are learned; the rest has only been read. What is longer is rarely a statement."""
+LEARNED: Final = 6_000
+"""Characters of one result that are learned; the rest has only been read. A call waits for it: a second or two."""
+MOST_PIECES: Final = 25
+"""Pieces of one result (mails of a mailbox) that are learned; the rest have only been read."""
 _SHORTEST_QUESTION: Final = 3
 _LONGEST_QUESTION: Final = 2_000
-_DEEPEST: Final = 20
+_DEEPEST: Final = 60
+_MOST_NODES: Final = 100_000
+"""Lists, records and objects in one result that are looked into."""
+_OF_RESULT: Final = frozenset({"content", "structuredContent", "isError", "_meta", "meta", "artifact"})
 
 Failing = Literal["closed", "open"]
 """What becomes of a call when Thymus itself fails: ``"closed"`` raises, ``"open"`` goes on without it and says so."""
@@ -120,8 +128,12 @@ class Adapter:
         source = self.tool(tool)
         learned = 0 if failed or tool in self.ignored else LEARNED
         written = []
-        found = results.read(talk, wire(result), source=source, arguments=arguments, open_world=open_world)
-        for number, piece in enumerate(found):
+        look = _Look()
+        form = _formed(look.at(result))
+        found = results.read(talk, form, source=source, arguments=arguments, open_world=open_world)
+        for whose in (source, NOBODY) if look.cut else ():
+            talk.read("", source=whose, all_of_it=False)
+        for number, piece in enumerate(found[:MOST_PIECES]):
             text, learned = piece.text[:learned], max(0, learned - len(piece.text))
             if text.strip():
                 known = {"message_id": f"{call_id}#{number}" if number else call_id} if call_id else {}
@@ -182,37 +194,74 @@ def context(found: Recall | None) -> str:
 
 def wire(result: object) -> dict[str, Any]:
     """Whatever a tool returned, in the form of MCP's ``CallToolResult``; no text in it for what holds none."""
-    value = plain(result)
+    return _formed(plain(result))
+
+
+def plain(value: object) -> Any:
+    """A value in JSON's types: models and dataclasses as their fields, dates and other objects as they are written;
+    ``None`` for what says nothing as text."""
+    return _Look().at(value)
+
+
+def _formed(value: Any) -> dict[str, Any]:
     if isinstance(value, str):
         return {"content": [{"type": "text", "text": value}]}
-    if isinstance(value, Mapping) and "content" in value and isinstance(value["content"], list):
-        return {"content": _blocks(value["content"]), "structuredContent": value.get("structuredContent")}
-    if isinstance(value, list) and any(isinstance(one, Mapping) and "type" in one for one in value):
-        return {"content": _blocks(value)}
+    if isinstance(value, Mapping) and isinstance(value.get("content"), list) and value.keys() <= _OF_RESULT:
+        return {"content": value["content"], "structuredContent": value.get("structuredContent")}
+    if isinstance(value, list):
+        return {"content": value}
     return {"content": [], "structuredContent": value if isinstance(value, Mapping) else {"result": value}}
 
 
-def _blocks(content: Collection[Any]) -> list[Any]:
-    return [{"type": "text", "text": one} if isinstance(one, str) else one for one in content]
+class _Look:
+    """A look at a value, within bounds.
 
+    :ivar cut: whether something was left out that may have said something.
+    """
 
-def plain(value: object, deep: int = _DEEPEST) -> Any:
-    """A value in JSON's types: models and dataclasses as their fields; ``None`` for what says nothing as text."""
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value
-    if deep == 0 or isinstance(value, (bytes, bytearray, memoryview, type)):
+    def __init__(self) -> None:
+        self.cut = False
+        self._seen = 0
+
+    def at(self, value: object, depth: int = 0) -> Any:
+        """The value in JSON's types."""
+        if isinstance(value, enum.Enum):
+            return self.at(value.value, depth + 1)
+        if value is None or isinstance(value, (str, bool, int, float)):
+            return value
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return _decoded(bytes(value))
+        self._seen += 1
+        if depth == _DEEPEST or self._seen > _MOST_NODES:  # aliases of YAML blow up a page to any size
+            self.cut = True
+            return None
+        if isinstance(value, Mapping):
+            return {str(key)[:200]: self.at(one, depth + 1) for key, one in value.items()}
+        if isinstance(value, (list, tuple, set, frozenset, deque)):
+            return [self.at(one, depth + 1) for one in value]
+        return self._object(value, depth)
+
+    def _object(self, value: object, depth: int) -> Any:
+        """The fields of a model; of any other object what a framework shows of it: a date, an amount."""
+        if isinstance(value, type):
+            return None
+        with contextlib.suppress(Exception):  # somebody's own code
+            if callable(dump := getattr(value, "model_dump", None)):
+                return self.at(dump(), depth + 1)
+            if dataclasses.is_dataclass(value):
+                fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+                return self.at(fields, depth + 1)
+            if type(value).__str__ is not object.__str__:
+                return str(value)[: results.LONGEST]
+        self.cut = True
         return None
-    if isinstance(value, Mapping):
-        return {str(key)[:200]: plain(one, deep - 1) for key, one in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(one, deep - 1) for one in value]
-    dump = getattr(value, "model_dump", None)
-    if callable(dump):
-        with contextlib.suppress(Exception):  # a model of somebody's own
-            return plain(dump(), deep - 1)
-    if dataclasses.is_dataclass(value):
-        fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-        return plain(fields, deep - 1)
+
+
+def _decoded(data: bytes) -> str | None:
+    """Bytes that are text."""
+    with contextlib.suppress(UnicodeDecodeError):
+        text = data[: results.LONGEST].decode()
+        return None if "\0" in text else text
     return None
 
 

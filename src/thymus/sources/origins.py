@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 from urllib.parse import urlsplit
 
 from thymus.core.provenance import UNPRINTABLE, Source
@@ -29,7 +29,7 @@ MOST_ORIGINS: Final = 8
 MOST_PIECES: Final = 300
 """Pieces that a result is taken apart into; the rest of it is one more, and nobody's."""
 DEEPEST: Final = 40
-"""Levels of nested fields that are looked into."""
+"""Levels of nested fields that are told apart; what is nested further is one piece, and nobody's."""
 LONGEST_ORIGIN: Final = 1_000
 """Characters of a field or line in which an origin is looked for."""
 
@@ -39,6 +39,10 @@ _SENDERS = "from sender author fromemail fromaddress senderemail senderaddress a
 _SENDER_FIELDS: Final = frozenset(_SENDERS.split())
 _BLOCKS: Final = {"text": "text", "image": "data", "audio": "data", "resource": "resource", "resource_link": "uri"}
 """Content blocks of the protocol, as results of lists repeat them, each with the field that tells it from a record."""
+_FIELDS = "type text data mimeType mime_type uri resource name title description size icons annotations _meta "
+_FIELDS += "id index extras citations base64 url source_type file_id"
+_OF_BLOCKS: Final = frozenset(_FIELDS.split())
+"""Fields that such a block may have, as the protocol and the frameworks write them."""
 _MARKS: Final = r"[ \t>*#\-]{0,8}(?:\d{1,4}[.)][ \t]{0,4})?\**"
 _LINE: Final = re.compile(
     _MARKS
@@ -166,13 +170,21 @@ def _contents(result: Mapping[str, Any]) -> Iterator[tuple[Any, tuple[Source, ..
     said = [structured, *(structured.values() if isinstance(structured, Mapping) else ())]
     content = result.get("content")
     for block in content if isinstance(content, list) else ():
-        if isinstance(block, Mapping):
-            text, origin = _of_block(block)
-            if text is not None and (value := _parsed(text)) not in said:
-                yield value, origin
-                said.append(value)
+        text, origin = _of_block(block) if _is_block(block) else (block, ())
+        if text is not None and (value := _parsed(text) if isinstance(text, str) else text) not in said:
+            yield value, origin
+            said.append(value)
     if structured is not None:
         yield structured, ()
+
+
+def _is_block(value: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Whether it is a content block of the protocol, and no record that has a type of its own (a message, an event)."""
+    if not isinstance(value, Mapping) or not (field := _BLOCKS.get(str(value.get("type")))) or field not in value:
+        return False
+    held = value[field]
+    fits = isinstance(held, Mapping) if field == "resource" else not isinstance(held, (Mapping, list))
+    return fits and value.keys() <= _OF_BLOCKS
 
 
 def _of_block(block: Mapping[str, Any]) -> tuple[str | None, tuple[Source, ...]]:
@@ -198,12 +210,14 @@ def _parsed(text: str) -> Any:
 def _read(value: Any, origins: tuple[Source, ...], attribute: bool, depth: int) -> Iterator[Piece]:
     if isinstance(value, str):
         yield from _read_text(value, origins) if attribute else iter((Piece(text=value),))
+    elif depth >= DEEPEST and isinstance(value, (list, Mapping)):
+        yield Piece(text="\n".join(_strings(value)), origins=(*origins, NOBODY) if attribute else ())
     elif isinstance(value, list) and all(map(_is_short, value)):
         yield from _read("\n".join(map(_scalar, value)), origins, attribute, depth)
     elif isinstance(value, list):
-        for one in value if depth < DEEPEST else ():
+        for one in value:
             yield from _read(one, origins, attribute, depth + 1)
-    elif isinstance(value, Mapping) and _BLOCKS.get(str(value.get("type")), "") in value:
+    elif _is_block(value):
         text, origin = _of_block(value)
         yield from _read(text, (*origins, *origin) if attribute else (), attribute, depth + 1)
     elif isinstance(value, Mapping):
@@ -235,8 +249,21 @@ def _read_record(record: Mapping[str, Any], outer: tuple[Source, ...], attribute
             inside.append(value)
     if short or heading:
         yield Piece(text=", ".join(short), origins=origins, heading="\n".join(heading))
-    for value in inside if depth < DEEPEST else ():
+    for value in inside:
         yield from _read(value, origins, attribute, depth + 1)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every text in it, however deep: what is nested further than anybody writes is not taken apart, and not missed."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, Mapping):
+            waiting += reversed(list(one.values()))
+        elif isinstance(one, list):
+            waiting += reversed(one)
 
 
 def _is_title(key: object, value: object) -> bool:
