@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -37,8 +38,9 @@ for variable in ("MEM0_TELEMETRY", "CREWAI_DISABLE_TELEMETRY", "OTEL_SDK_DISABLE
 
 
 def pytest_configure() -> None:
-    for framework in FRAMEWORKS.get(os.environ.get("THYMUS_ENVIRONMENT", ""), ()):
-        importlib.import_module(framework)
+    with warnings.catch_warnings(action="ignore"):  # what a framework warns of while it is imported is its own
+        for framework in FRAMEWORKS.get(os.environ.get("THYMUS_ENVIRONMENT", ""), ()):
+            importlib.import_module(framework)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from thymus import config
 from thymus.errors import SchemaError, StoreCorruptError, StoreError
@@ -17,18 +17,32 @@ from thymus.stores.faults import check_path, os_fault, translated
 PATH: Final = "THYMUS_TOKENS"
 
 _WAIT_S: Final = 5.0
+_NOTE_WAIT_S: Final = 0.2
 _APPLICATION: Final = 0x7468796D
-_VERSION: Final = 1
-_TABLE: Final = """
-CREATE TABLE tokens (
-    id TEXT PRIMARY KEY, digest BLOB NOT NULL, user TEXT NOT NULL, name TEXT NOT NULL,
-    created INTEGER NOT NULL, expires INTEGER, revoked INTEGER, used INTEGER
-) STRICT
-"""
+_MIGRATIONS: Final = (
+    (
+        """
+        CREATE TABLE tokens (
+            id TEXT PRIMARY KEY, digest BLOB NOT NULL, user TEXT NOT NULL, name TEXT NOT NULL,
+            created INTEGER NOT NULL, expires INTEGER, revoked INTEGER, used INTEGER
+        ) STRICT
+        """,
+    ),
+    (
+        f"ALTER TABLE tokens ADD COLUMN tenant TEXT NOT NULL DEFAULT '{config.DEFAULT_TENANT}'",
+        "ALTER TABLE tokens ADD COLUMN role TEXT NOT NULL DEFAULT 'owner'",
+        "CREATE TABLE keys (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT",
+    ),
+)
+"""SQL from version n to n + 1, in ``user_version``. Whoever writes brings the file up to date."""
+_WITH_KEYS: Final = 2
+_COOKIES: Final = "cookies"
 
 
 class TokenFile:
-    """Opened anew each time, so that what any process changed, deleted or made unsafe counts at once.
+    """The rows of ``Tokens`` (``tokens.Book``).
+
+    Opened anew each time, so that what any process changed, deleted or made unsafe counts at once.
 
     :raises StoreError: (from every method) it cannot be used; the message says what would do.
     """
@@ -59,12 +73,63 @@ class TokenFile:
         """A connection within a transaction, which is undone where the block fails."""
         with translated(self.path, wait_s), closing(self._open(wait_s)) as connection:
             connection.execute("BEGIN IMMEDIATE")
-            if not _is_ours(connection, self.path):
-                connection.execute(_TABLE)
+            made = _is_ours(connection, self.path) and connection.execute("PRAGMA user_version").fetchone()[0]
+            if made < len(_MIGRATIONS):
+                for statements in _MIGRATIONS[made:]:
+                    for statement in statements:
+                        connection.execute(statement)
                 connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {_VERSION}")
+                connection.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
             yield connection
             connection.execute("COMMIT")
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Keep a token; the file is made with the first one."""
+        self.make()
+        names = ", ".join(row)
+        with self.writing() as connection:
+            connection.execute(
+                f"INSERT INTO tokens ({names}) VALUES ({', '.join('?' * len(row))})",  # noqa: S608  (our own columns)
+                tuple(row.values()),
+            )
+
+    def row(self, token_id: str) -> Mapping[str, Any] | None:
+        """The row of that id."""
+        with self.reading() as connection:
+            row = connection and connection.execute("SELECT * FROM tokens WHERE id = ?", (token_id,)).fetchone()
+        return dict(row) if row else None
+
+    def rows(self) -> list[Mapping[str, Any]]:
+        """All of them, the oldest first."""
+        with self.reading() as connection:
+            rows = connection.execute("SELECT * FROM tokens ORDER BY rowid").fetchall() if connection else []
+        return [dict(row) for row in rows]
+
+    def revoke(self, token_id: str, at: int) -> None:
+        """Note when it was revoked, unless it was before."""
+        with self.writing() as connection:
+            connection.execute("UPDATE tokens SET revoked = coalesce(revoked, ?) WHERE id = ?", (at, token_id))
+
+    def use(self, token_id: str, at: int) -> None:
+        """Note when it was used; whoever writes at this moment is not waited for."""
+        with self.writing(wait_s=_NOTE_WAIT_S) as connection:
+            connection.execute("UPDATE tokens SET used = ? WHERE id = ?", (at, token_id))
+
+    def key(self, fresh: bytes) -> bytes:
+        """The key of cookies: this one, where none was kept before."""
+        asked = "SELECT value FROM keys WHERE name = ?", (_COOKIES,)
+        with self.reading() as connection:
+            if connection is not None and connection.execute("PRAGMA user_version").fetchone()[0] >= _WITH_KEYS:
+                kept = connection.execute(*asked).fetchone()
+                if kept:
+                    return bytes(kept[0])
+        self.make()
+        with self.writing() as connection:
+            connection.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (_COOKIES, fresh))
+            return bytes(connection.execute(*asked).fetchone()[0])
+
+    def close(self) -> None:
+        """Nothing to release."""
 
     def make(self) -> None:
         """Make the file where it is not there, for its owner alone."""
@@ -95,7 +160,7 @@ def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
     """
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if application == _APPLICATION and version == _VERSION:
+    if application == _APPLICATION and 0 < version <= len(_MIGRATIONS):
         return True
     if application == _APPLICATION:
         raise SchemaError(f"{path} was written by a newer Thymus: upgrade with `pip install -U thymus-memory`")

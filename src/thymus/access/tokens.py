@@ -1,4 +1,4 @@
-"""Bearer tokens: who may reach a memory over HTTP, and as which user.
+"""Bearer tokens: who may reach a memory over HTTP, as which user, and in which role.
 
 A secret is ``thy_<id>_<random>``: the id names the token in lists and logs, the random part is 32 bytes from the
 operating system. The file holds SHA-256 digests only. A slow password hash would add nothing: it makes up for what
@@ -6,7 +6,8 @@ people choose to remember, and 256 random bits cannot be guessed at any speed; i
 rubbish keep a core busy.
 
 Every check reads the file anew, so a token that is revoked by any process stops working at once in all of them, and a
-file that was deleted, or that others may write, lets nobody in. Standard library only.
+file that was deleted, or that others may write, lets nobody in. Standard library only, except that the tokens of a
+memory in PostgreSQL are in its database (``token_table``), where the servers of several machines find them.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ import os
 import re
 import secrets
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from thymus import config
 from thymus.access.token_file import PATH, TokenFile
 from thymus.errors import ConfigError, InputError, StoreError, StoreLockedError
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from thymus.ports import Clock
 
 SUFFIX: Final = ".tokens"
@@ -45,8 +46,19 @@ _SECRET: Final = re.compile(r"thy_([a-z2-7]{8})_[0-9a-f]{64}")
 _ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz234567"
 _NOBODY: Final = bytes(32)
 """Compared where no token has the id, so that the answer takes as long."""
-_NOTE_WAIT_S: Final = 0.2
 _log = logging.getLogger(__name__)
+
+
+class Role(StrEnum):
+    """What the holder of a token may do with the memory of its user.
+
+    ``OWNER``: everything. ``REVIEWER``: read, and settle what is held back; not write, erase or export.
+    ``AUDITOR``: the ledger and counts, no text.
+    """
+
+    OWNER = "owner"
+    REVIEWER = "reviewer"
+    AUDITOR = "auditor"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +72,8 @@ class Token:
     user: str
     name: str
     created: datetime
+    tenant: str = config.DEFAULT_TENANT
+    role: Role = Role.OWNER
     expires: datetime | None = None
     revoked: datetime | None = None
     last_used: datetime | None = None
@@ -74,7 +88,9 @@ class Token:
         """It in JSON's types, with its state at that moment."""
         return {
             "id": self.id,
+            "tenant": self.tenant,
             "user": self.user,
+            "role": self.role.value,
             "name": self.name,
             "state": self.state(now),
             "created": self.created.isoformat(),
@@ -96,26 +112,97 @@ def tokens_path(db: str, given: str | os.PathLike[str] | None = None) -> Path:
     return Path(db + SUFFIX)
 
 
-class Tokens:
-    """The tokens in one file, for any number of threads and processes. The file is made with the first token.
+def open_tokens(db: str, given: str | os.PathLike[str] | None = None) -> Tokens:
+    """The tokens of a memory: in the file that ``tokens_path`` says, or in the database that the memory is in.
 
-    :param clock: says what time it is, in UTC.
-    :raises StoreError: (from every method) the file cannot be used; the message says what would do.
+    :raises ConfigError: where the memory is neither and nothing was given.
+    """
+    if not (given or os.environ.get(PATH)) and db.startswith(("postgresql://", "postgres://")):
+        from thymus.access.token_table import TokenTable
+
+        return Tokens(TokenTable(db))
+    return Tokens(tokens_path(db, given))
+
+
+class Book(Protocol):
+    """Where rows of tokens are kept. Names are columns; times are seconds since 1970.
+
+    Safe to use from several threads. Any method may raise ``StoreError``.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, clock: Clock = config.now) -> None:
-        self.path = Path(path).absolute()
-        self._file = TokenFile(self.path)
+    def exists(self) -> bool:
+        """Whether a token was ever kept here."""
+        ...
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Keep a token."""
+        ...
+
+    def row(self, token_id: str) -> Mapping[str, Any] | None:
+        """The row of that id."""
+        ...
+
+    def rows(self) -> list[Mapping[str, Any]]:
+        """All of them, the oldest first."""
+        ...
+
+    def revoke(self, token_id: str, at: int) -> None:
+        """Note when it was revoked, unless it was before."""
+        ...
+
+    def use(self, token_id: str, at: int) -> None:
+        """Note when it was used.
+
+        :raises StoreLockedError: somebody else writes at this moment.
+        """
+        ...
+
+    def key(self, fresh: bytes) -> bytes:
+        """The key of cookies: this one, where none was kept before."""
+        ...
+
+    def close(self) -> None:
+        """Release connections; closing twice is fine, and asking again opens them anew."""
+        ...
+
+
+class Tokens:
+    """The tokens in one file or table, for any number of threads and processes. A file is made with the first token.
+
+    :param kept: the file's path, or where else they are.
+    :param clock: says what time it is, in UTC.
+    :raises StoreError: (from every method) they cannot be used; the message says what would do.
+    """
+
+    def __init__(self, kept: str | os.PathLike[str] | Book, *, clock: Clock = config.now) -> None:
+        self._book: Book = TokenFile(Path(kept).absolute()) if isinstance(kept, (str, os.PathLike)) else kept
         self._clock = clock
         self._noted: dict[str, datetime] = {}
         self._noting = threading.Lock()
 
-    def issue(self, user: str, name: str, expires: datetime | None = None) -> tuple[Token, str]:
+    @property
+    def path(self) -> Path:
+        """The file that they are in."""
+        if not isinstance(self._book, TokenFile):
+            raise ConfigError("these tokens are in a database, and not in a file")
+        return self._book.path
+
+    def issue(
+        self,
+        user: str,
+        name: str,
+        expires: datetime | None = None,
+        *,
+        tenant: str = config.DEFAULT_TENANT,
+        role: Role | str = Role.OWNER,
+    ) -> tuple[Token, str]:
         """Make a token, and the secret that nobody can read again.
 
         :param user: whose memory it opens.
         :param name: what it is for: the machine or program that will hold it.
-        :raises InputError: for a name that cannot be shown, or a time that is past.
+        :param tenant: whose user it is.
+        :param role: what its holder may do there.
+        :raises InputError: for a name that cannot be shown, a role that is none, or a time that is past.
         """
         now = self._clock().replace(microsecond=0)
         if expires is not None:
@@ -126,18 +213,26 @@ class Tokens:
                 raise InputError(f"a token that expires at {expires.isoformat()} opens nothing: give a time to come")
         token = Token(
             id="".join(secrets.choice(_ALPHABET) for _ in range(8)),
+            tenant=_shown(tenant, "a tenant"),
             user=_shown(user, "a user"),
+            role=_role(role),
             name=_shown(name, "a token's name"),
             created=now,
             expires=expires,
         )
         secret = f"thy_{token.id}_{secrets.token_hex(32)}"
-        self._file.make()
-        with self._file.writing() as connection:
-            connection.execute(
-                "INSERT INTO tokens (id, digest, user, name, created, expires) VALUES (?, ?, ?, ?, ?, ?)",
-                (token.id, _digest(secret), token.user, token.name, _seconds(now), _seconds(token.expires)),
-            )
+        self._book.add(
+            {
+                "id": token.id,
+                "digest": _digest(secret),
+                "tenant": token.tenant,
+                "user": token.user,
+                "role": token.role.value,
+                "name": token.name,
+                "created": _seconds(now),
+                "expires": _seconds(token.expires),
+            }
+        )
         return token, secret
 
     def check(self, secret: str) -> Token | None:
@@ -145,36 +240,46 @@ class Tokens:
         named = _SECRET.fullmatch(secret)
         if named is None:
             return None
-        row = None
-        with self._file.reading() as connection:
-            if connection is not None:
-                row = connection.execute("SELECT * FROM tokens WHERE id = ?", (named[1],)).fetchone()
+        row = self._book.row(named[1])
         right = hmac.compare_digest(row["digest"] if row else _NOBODY, _digest(secret))
         if row is None or not right:
             return None
-        token, now = _token(row), self._clock()
+        return self._opening(_token(row))
+
+    def find(self, token_id: str) -> Token | None:
+        """The token of that id, where it opens something now: for whoever showed its secret before."""
+        found = self.get(token_id)
+        return None if found is None else self._opening(found)
+
+    def _opening(self, token: Token) -> Token | None:
+        now = self._clock()
         if token.state(now) != "active":
             return None
         self._note_use(token, now)
         return token
 
     def get(self, token_id: str) -> Token | None:
-        """The token of that id."""
+        """The token of that id, whether it opens anything or not."""
         if not _ID.fullmatch(token_id):
             return None
-        with self._file.reading() as connection:
-            row = connection and connection.execute("SELECT * FROM tokens WHERE id = ?", (token_id,)).fetchone()
+        row = self._book.row(token_id)
         return _token(row) if row else None
 
     def all(self) -> list[Token]:
         """Every token there is, those that open nothing any more among them; the oldest first."""
-        with self._file.reading() as connection:
-            rows = connection.execute("SELECT * FROM tokens ORDER BY rowid").fetchall() if connection else []
-        return [_token(row) for row in rows]
+        return [_token(row) for row in self._book.rows()]
 
     def exist(self) -> bool:
         """Whether a token was ever issued here: from then on nobody comes in without one."""
-        return self._file.exists()
+        return self._book.exists()
+
+    def key(self) -> bytes:
+        """32 random bytes that sign the cookies of browsers, made once: the same for every process and machine."""
+        return self._book.key(secrets.token_bytes(32))
+
+    def close(self) -> None:
+        """Release connections to a database; closing twice is fine."""
+        self._book.close()
 
     def revoke(self, token_id: str) -> Token:
         """Make a token useless, at once and for good; a second time changes nothing.
@@ -185,11 +290,11 @@ class Tokens:
         bare = token_id.split("_")[1] if token_id.startswith("thy_") else token_id
         if self.get(bare) is None:
             raise InputError(f"there is no token {bare[:8]!r}: `thymus token list` gives the ids")
-        with self._file.writing() as connection:
-            connection.execute(
-                "UPDATE tokens SET revoked = coalesce(revoked, ?) WHERE id = ?", (_seconds(self._clock()), bare)
-            )
-            return _token(connection.execute("SELECT * FROM tokens WHERE id = ?", (bare,)).fetchone())
+        self._book.revoke(bare, _seconds(self._clock()) or 0)
+        row = self._book.row(bare)
+        if row is None:
+            raise InputError(f"the token {bare!r} went away meanwhile")
+        return _token(row)
 
     def _note_use(self, token: Token, now: datetime) -> None:
         noted = max(filter(None, (token.last_used, self._noted.get(token.id))), default=None)
@@ -198,8 +303,7 @@ class Tokens:
         with self._noting:  # in turn: the threads of one process need not wait for the file's lock
             self._noted[token.id] = now
             try:
-                with self._file.writing(wait_s=_NOTE_WAIT_S) as connection:
-                    connection.execute("UPDATE tokens SET used = ? WHERE id = ?", (_seconds(now), token.id))
+                self._book.use(token.id, _seconds(now) or 0)
             except StoreLockedError:
                 _log.info("when token %s was last used is noted the next time: another process writes", token.id)
             except StoreError as error:  # a full disk locks nobody out
@@ -222,13 +326,22 @@ def _seconds(at: datetime | None) -> int | None:
     return None if at is None else int(at.timestamp())
 
 
-def _token(row: sqlite3.Row) -> Token:
+def _role(given: Role | str) -> Role:
+    try:
+        return Role(given)
+    except ValueError:
+        raise InputError(f"a role is {', '.join(Role)}, not {str(given)[:40]!r}") from None
+
+
+def _token(row: Mapping[str, Any]) -> Token:
     def moment(column: str) -> Any:
         return None if row[column] is None else datetime.fromtimestamp(row[column], UTC)
 
     return Token(
         id=row["id"],
+        tenant=row.get("tenant", config.DEFAULT_TENANT),  # a file of version 1 knows neither
         user=row["user"],
+        role=_role(row.get("role", Role.OWNER)),
         name=row["name"],
         created=moment("created"),
         expires=moment("expires"),

@@ -12,6 +12,7 @@ from thymus.cli import (
     installing,
     judging,
     memories,
+    serving,
     story,
     tokens,
 )
@@ -19,5 +20,18 @@ from thymus.cli.frame import app
 
 __all__ = ["app"]
 
-for group in (story, memories, decisions, actions, accounts, health, judging, bulk, installing, hooking, tokens):
+for group in (
+    story,
+    memories,
+    decisions,
+    actions,
+    accounts,
+    health,
+    judging,
+    bulk,
+    installing,
+    hooking,
+    serving,
+    tokens,
+):
     group.register(app)

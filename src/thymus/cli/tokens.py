@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from thymus.cli.frame import examples, moment, session
+from thymus.config import DEFAULT_TENANT
 from thymus.errors import InputError
 
 if TYPE_CHECKING:
-    from thymus.cli.frame import Session
     from thymus.access.tokens import Tokens
+    from thymus.cli.frame import Session
 
 _SPAN: Final = re.compile(r"([1-9][0-9]{0,4})([hdwy])")
 _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1), "y": timedelta(days=365)}
@@ -24,7 +25,8 @@ File = Annotated[
     typer.Option(
         "--tokens",
         metavar="PATH",
-        help="The file that holds them; by default beside the memory, with .tokens after its name.",
+        help="The file that holds them; by default beside the memory, with .tokens after its name, or in its "
+        "PostgreSQL database.",
         show_default=False,
     ),
 ]
@@ -33,7 +35,8 @@ File = Annotated[
 def register(app: typer.Typer) -> None:
     """Add these commands."""
     group = typer.Typer(
-        help="Say who may reach the memory over HTTP (`thymus-mcp --http`): make, list and revoke bearer tokens.",
+        help="Say who may reach the memory over HTTP (`thymus serve`, `thymus-mcp --http`): make, list and revoke "
+        "bearer tokens.",
         no_args_is_help=True,
         rich_markup_mode=None,
         epilog=examples(
@@ -46,6 +49,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "thymus token new --user asha --name laptop",
             "thymus token new --user asha --name ci --expires 90d",
+            "thymus token new --user asha --name audit --role auditor",
             "thymus token new --user asha --name phone > secret.txt",
         )
     )(new)
@@ -61,6 +65,16 @@ def new(
         str | None,
         typer.Option(metavar="WHEN", help="In 12h, 90d, 4w or 1y; or a date. It never does by default."),
     ] = None,
+    role: Annotated[
+        str,
+        typer.Option(
+            metavar="ROLE",
+            help="owner: everything; reviewer: read, and settle what is held back; auditor: the ledger, without text.",
+        ),
+    ] = "owner",
+    tenant: Annotated[
+        str, typer.Option(metavar="NAME", help="Whose user it is, where one store serves several organisations.")
+    ] = DEFAULT_TENANT,
     tokens: File = None,
 ) -> None:
     """Make a token for a user (--user), and print its secret, this once.
@@ -68,7 +82,9 @@ def new(
     Only the secret goes to stdout. What is kept of it is a digest.
     """
     chosen = session(ctx)
-    token, secret = _open(chosen, tokens).issue(chosen.settings().user, name, _until(expires))
+    token, secret = _open(chosen, tokens).issue(
+        chosen.settings().user, name, _until(expires), tenant=tenant, role=role.strip().lower()
+    )
     if chosen.json:
         from thymus.cli import screen
 
@@ -76,7 +92,7 @@ def new(
         return
     ends = f"until {token.expires:%Y-%m-%d %H:%M} UTC" if token.expires else "until it is revoked"
     print(
-        f"Token {token.id} opens the memory of {token.user} {ends}. Its secret is shown this once; "
+        f"Token {token.id} opens the memory of {token.user} as {token.role} {ends}. Its secret is shown this once; "
         "clients send it as `Authorization: Bearer …`:",
         file=sys.stderr,
     )
@@ -96,11 +112,12 @@ def list_(ctx: typer.Context, tokens: File = None) -> None:
     if not found:
         out.print("There are no tokens: `thymus token new --user NAME --name LAPTOP` makes one.")
         return
-    listed = screen.table("id", "user", "name", "state", "made", "expires", "last used")
+    listed = screen.table("id", "user", "role", "name", "state", "made", "expires", "last used")
     for token in found:
         listed.add_row(
             token.id,
-            screen.own(token.user),
+            screen.own(token.user if token.tenant == DEFAULT_TENANT else f"{token.tenant}/{token.user}"),
+            token.role,
             screen.own(token.name),
             token.state(now),
             f"{token.created:%Y-%m-%d}",
@@ -129,9 +146,9 @@ def revoke(
 
 
 def _open(chosen: Session, given: str | None) -> Tokens:
-    from thymus.access.tokens import Tokens, tokens_path
+    from thymus.access.tokens import open_tokens
 
-    return Tokens(tokens_path(chosen.settings().db, given))
+    return open_tokens(chosen.settings().db, given)
 
 
 def _until(given: str | None) -> datetime | None:

@@ -17,6 +17,8 @@ from mcp_types import INVALID_REQUEST
 
 HERE: Final = "here"
 """The one conversation of a process that talks over its own stdin and stdout."""
+TENANT: Final = "tenant"
+"""Of a verified token's claims: whose user its subject is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +26,7 @@ class Caller:
     """One caller.
 
     :param user: whose memory it is; ``None`` is the user that the guard was opened for.
+    :param tenant: whose user that is; ``None`` is the guard's own tenant.
     :param conversation: within what taint is kept: what entered it derives from, whoever of this user wrote next.
     :param vouched_for: whether the host that asks the user in our name is known to be the user's: the process that
         started this one, or the holder of a token. Anybody on a machine can call a port and answer their own question.
@@ -32,6 +35,7 @@ class Caller:
     user: str | None
     conversation: str
     vouched_for: bool = True
+    tenant: str | None = None
 
 
 Whose = Callable[[Context[Any, Any]], Caller]
@@ -52,4 +56,4 @@ def by_token(_: Context[Any, Any]) -> Caller:
     token = get_access_token()
     if token is None or not token.subject:
         raise MCPError(code=INVALID_REQUEST, message="not signed in: send a bearer token that `thymus token new` made")
-    return Caller(user=token.subject, conversation=token.client_id)
+    return Caller(user=token.subject, conversation=token.client_id, tenant=(token.claims or {}).get(TENANT))

@@ -46,17 +46,25 @@ class Conversation(conversation.Conversation):
 
 
 class Conversations:
-    """``thymus.conversation.Conversations``, by who calls."""
+    """``thymus.conversation.Conversations``, by who calls.
+
+    :param before: what entered each of them before it began, for all that is known: other workers may have told it
+        what this one did not see.
+    """
 
     def __init__(
         self,
         guard: MemoryGuard,
         *,
+        before: tuple[Source, ...] = (),
         most: int = conversation.MOST_CONVERSATIONS,
         idle_s: float = conversation.IDLE_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._kept = conversation.Conversations(guard, Conversation, most=most, idle_s=idle_s, clock=clock)
+        def begin(whose: MemoryGuard, entered: tuple[Source, ...]) -> Conversation:
+            return Conversation(whose, (*before, *entered))
+
+        self._kept = conversation.Conversations(guard, begin, most=most, idle_s=idle_s, clock=clock)
 
     @property
     def llm(self) -> LimitedModel | None:
@@ -68,7 +76,7 @@ class Conversations:
 
         :raises InputError: where the user's name cannot be one.
         """
-        here = self._kept.of(caller.conversation, user=caller.user)
+        here = self._kept.of(caller.conversation, user=caller.user, tenant=caller.tenant)
         here.vouched_for = caller.vouched_for
         return here
 

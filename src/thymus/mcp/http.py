@@ -31,7 +31,9 @@ from starlette.routing import Route
 from thymus import config
 from thymus.access.limits import Limits
 from thymus.access.listening import HOST, PORT, bind, bracketed, check_listening, transport_security
+from thymus.access.tokens import Role
 from thymus.errors import ConfigError, StoreError
+from thymus.mcp.callers import TENANT
 from thymus.mcp.door import Door
 
 if TYPE_CHECKING:
@@ -54,7 +56,10 @@ _log = logging.getLogger(__name__)
 
 
 class Verifier(TokenVerifier):
-    """Our tokens as mcp asks for them: ``client_id`` is the token's id, ``subject`` its user."""
+    """Our tokens as mcp asks for them: ``client_id`` is the token's id, ``subject`` its user.
+
+    Only those of owners: what a model does with the tools takes all the rights there are.
+    """
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
@@ -67,12 +72,13 @@ class Verifier(TokenVerifier):
         except StoreError as error:
             _log.error("nobody is let in, because the tokens cannot be read: %s", error)
             return None
-        if found is None:
+        if found is None or found.role is not Role.OWNER:
             return None
         return AccessToken(
             token=token,
             client_id=found.id,
             subject=found.user,
+            claims={TENANT: found.tenant},
             scopes=[SCOPE],
             expires_at=int(found.expires.timestamp()) if found.expires else None,
         )
@@ -203,12 +209,14 @@ def serve(
             limit_concurrency=limits.connections,
             timeout_graceful_shutdown=max(1, round(limits.closing_s)),
         )
-        server = _Server(settings, lambda: ready(url))
-        with _ending_well():
+        server = Announcing(settings, lambda: ready(url))
+        with ending_well():
             server.run(sockets=[listening])
 
 
-class _Server(uvicorn.Server):
+class Announcing(uvicorn.Server):
+    """A server that says when clients can call it."""
+
     def __init__(self, settings: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(settings)
         self._ready = ready
@@ -221,7 +229,7 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def _ending_well() -> Iterator[None]:
+def ending_well() -> Iterator[None]:
     """Let answers that are streamed be finished, and the program tidy up."""
     AppStatus.enable_automatic_graceful_drain = False  # would cut them short; the door ends what has no end of its own
     try:

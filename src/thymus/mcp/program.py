@@ -17,6 +17,7 @@ from thymus.core.quoting import one_line
 from thymus.errors import ConfigError, MissingExtraError, ThymusError
 
 if TYPE_CHECKING:
+    from thymus.access.tokens import Tokens
     from thymus.config import Settings
     from thymus.guard import MemoryGuard
 
@@ -117,14 +118,14 @@ def serve(
     _require("mcp", "mcp")
     with _open(settings) as guard:
         if http:
-            from thymus.access.tokens import tokens_path
+            from thymus.access.tokens import open_tokens
 
             if tokens is not None and not tokens.exists():
                 raise ConfigError(
                     f"there is no file of tokens at {tokens}: `thymus token new --tokens {tokens}` begins one; without "
                     "--tokens they are looked for beside the memory"
                 )
-            _serve_http(guard, tokens_path(settings.db, tokens), host, port, allow_host or [], allow_origin or [])
+            _serve_http(guard, open_tokens(settings.db, tokens), host, port, allow_host or [], allow_origin or [])
         elif allow_host or allow_origin or tokens or _given(ctx, "host") or _given(ctx, "port"):
             raise ConfigError(
                 "--host, --port, --allow-host, --allow-origin and --tokens are for --http: add it, or leave them out"
@@ -140,18 +141,17 @@ def _given(ctx: typer.Context, option: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _serve_http(guard: MemoryGuard, tokens: Path, host: str, port: int, names: list[str], origins: list[str]) -> None:
+def _serve_http(guard: MemoryGuard, tokens: Tokens, host: str, port: int, names: list[str], origins: list[str]) -> None:
     from thymus.mcp import http
     from thymus.mcp.callers import only
     from thymus.mcp.server import build_server
-    from thymus.access.tokens import Tokens
 
     def build(**options: Any) -> Any:
         return build_server(guard, whose=None if "auth" in options else only(vouched_for=False), **options)
 
     http.serve(
         build,
-        tokens=Tokens(tokens),
+        tokens=tokens,
         host=host,
         port=port,
         allowed_hosts=names,
