@@ -123,7 +123,7 @@ class TestIndependence:
         assert len(one._cache) == 1
 
     def test_cache_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(embed, "_CACHED_TEXTS", 3)
+        monkeypatch.setattr(embed, "CACHED_TEXTS", 3)
         one = fresh("minilm")
         one.embed([f"note {n}" for n in range(5)], role="passage")
         one.embed(["note 3", "note 9"], role="passage")

@@ -43,7 +43,7 @@ _MODELS = Path(__file__).parent / "models"
 _ROLES = ("query", "passage")
 _READ_CHARACTERS = 65_536  # of a longer text, the rest is not looked at
 _PIECE_CHARACTERS = 16  # no piece of a SentencePiece vocabulary is longer
-_CACHED_TEXTS = 4_096
+CACHED_TEXTS = 4_096  # whose vectors are kept; a service for several users keeps none, for how fast an answer is would tell
 
 
 def get_embedder(name: str | Path = DEFAULT, *, threads: int | None = None, max_tokens: int = MAX_TOKENS) -> Embedder:
@@ -179,8 +179,8 @@ class OnnxEmbedder:
 
     def _keep(self, new: Sequence[str], found: Mapping[str, NDArray[np.float32]]) -> None:
         with self._lock:
-            self._cache.update((text, found[text]) for text in new[-_CACHED_TEXTS:])
-            while len(self._cache) > _CACHED_TEXTS:
+            self._cache.update((text, found[text]) for text in new[-CACHED_TEXTS:])
+            while len(self._cache) > CACHED_TEXTS:
                 self._cache.popitem(last=False)
 
     def _run(self, engine: _Engine, text: str) -> NDArray[np.float32]:

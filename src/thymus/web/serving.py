@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 
+from thymus import embed
 from thymus.access.limits import Limits
 from thymus.access.listening import HOST, PORT, bind, bracketed, check_listening, transport_security
 from thymus.access.tokens import Tokens, open_tokens
@@ -66,6 +67,7 @@ class Service:
     def open_guard(self) -> MemoryGuard:
         """A guard for the user who runs the service."""
         settings = self.settings
+        embed.CACHED_TEXTS = 0  # one user's answer must not be faster because another wrote the same
         return MemoryGuard(settings.db, gate=settings.gate, llm=settings.llm, user_id=settings.user)
 
     def open_tokens(self) -> Tokens:
