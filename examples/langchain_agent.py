@@ -1,4 +1,6 @@
-"""A LangChain agent whose memory can be written to by anybody, and poisoned by nobody. Runs offline, with a script for a model.
+"""A LangChain agent whose memory can be written to by anybody, and poisoned by nobody.
+
+Runs offline, with a script for a model.
 
 pip install "thymus-memory[langchain]"
 """

@@ -23,19 +23,26 @@ sentences that differ in a number."""
 _STEP: Final = 64
 
 _PEOPLE: Final = (
-    "Priya Tomas Wen Ines Farid Olga Kofi Marta Sven Leila Juno Amir Rosa Pavel Noor Dana Hugo Yuki Elif Bram Nadia "
-    "Otto Sana Piet Lucia Goran Mina Theo Asta Ravi Clara Idris Femi Greta Luca Anouk Milan Zofia Emre Carys"
-).split()
+    "Priya", "Tomas", "Wen", "Ines", "Farid", "Olga", "Kofi", "Marta", "Sven", "Leila", "Juno", "Amir", "Rosa",
+    "Pavel", "Noor", "Dana", "Hugo", "Yuki", "Elif", "Bram", "Nadia", "Otto", "Sana", "Piet", "Lucia", "Goran",
+    "Mina", "Theo", "Asta", "Ravi", "Clara", "Idris", "Femi", "Greta", "Luca", "Anouk", "Milan", "Zofia", "Emre",
+    "Carys",
+)  # fmt: skip
 _PLACES: Final = (
-    "Hexham Porto Bergen Pune Lyon Graz Oulu Cork Turin Ghent Lodz Bari Malmo Vigo Brno Leeds Nantes Trier Aarhus "
-    "Split Basel Tartu Faro Gdansk Ulm Perth Bath Delft Lugo Pau"
-).split()
+    "Hexham", "Porto", "Bergen", "Pune", "Lyon", "Graz", "Oulu", "Cork", "Turin", "Ghent", "Lodz", "Bari", "Malmo",
+    "Vigo", "Brno", "Leeds", "Nantes", "Trier", "Aarhus", "Split", "Basel", "Tartu", "Faro", "Gdansk", "Ulm",
+    "Perth", "Bath", "Delft", "Lugo", "Pau",
+)  # fmt: skip
 _THINGS: Final = (
-    "standup|parcel|invoice|dentist's visit|flight|lease|gym contract|piano lesson|train ticket|school trip|boiler "
-    "service|visa|concert|budget meeting|car repair|language course|dinner|insurance claim|book club|vaccination|"
-    "rehearsal|tax return|delivery|interview|phone contract|bicycle|garden work|birthday|swimming class|hotel booking"
-).split("|")
-_DAYS: Final = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+    "standup", "parcel", "invoice", "dentist's visit", "flight", "lease", "gym contract", "piano lesson",
+    "train ticket", "school trip", "boiler service", "visa", "concert", "budget meeting", "car repair",
+    "language course",
+    "dinner", "insurance claim", "book club", "vaccination", "rehearsal", "tax return", "delivery", "interview",
+    "phone contract", "bicycle", "garden work", "birthday", "swimming class", "hotel booking",
+)  # fmt: skip
+_DAYS: Final = (
+    "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+)  # fmt: skip
 _PATTERNS: Final = (
     "The {thing} with {person} is on {day} at {hour}:{minute:02d} in {place}.",
     "{person} said that the {thing} costs {amount} euros.",
@@ -71,28 +78,30 @@ class Base:
 
     words: str
     vector: NDArray[np.float32]
+    thing: int
 
 
 def bases(embedder: Embedder, on_step: Callable[[int], None], number: int = BASES) -> list[Base]:
     """Sentences with real embeddings."""
     rng = random.Random(9)
-    words = [_worded(rng, _PATTERNS) for _ in range(number)]
     found: list[Base] = []
-    for at in range(0, number, _STEP):
-        part = words[at : at + _STEP]
+    while len(found) < number:
+        things = [rng.randrange(len(_THINGS)) for _ in range(min(_STEP, number - len(found)))]
+        part = [_worded(rng, _PATTERNS, thing) for thing in things]
         rows = embedder.embed([numbered(rng, one) for one in part], role="passage")
-        found += [Base(one, row) for one, row in zip(part, rows, strict=True)]
+        found += map(Base, part, rows, things)
         on_step(len(found))
     return found
 
 
-def memories(number: int, given: list[Base], seed: int) -> tuple[list[str], NDArray[np.float32]]:
-    """What one user remembers: each a base with numbers of its own, and that base's vector varied a little."""
+def memories(number: int, given: list[Base], seed: int) -> tuple[list[str], NDArray[np.float32], list[int]]:
+    """What one user remembers: each a base with other numbers, its vector varied a little, and its thing."""
     rng, noise = random.Random(seed), np.random.default_rng(seed)
     chosen = rng.choices(given, k=number)
     rows = np.stack([base.vector for base in chosen])
     rows += noise.normal(0, SPREAD, rows.shape).astype(np.float32)
-    return [numbered(rng, base.words) for base in chosen], rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return [numbered(rng, base.words) for base in chosen], unit, [base.thing for base in chosen]
 
 
 def question(rng: random.Random) -> str:
@@ -106,11 +115,12 @@ def message(rng: random.Random) -> str:
     return f"{numbered(rng, _worded(rng, _LINES))} (File {rng.getrandbits(40):x}.)"
 
 
-def _worded(rng: random.Random, patterns: tuple[str, ...]) -> str:
+def _worded(rng: random.Random, patterns: tuple[str, ...], thing: int | None = None) -> str:
     """A pattern with its words, and its numbers still open."""
+    named = rng.choice(_THINGS) if thing is None else _THINGS[thing]
     return (
         rng.choice(patterns)
-        .replace("{thing}", rng.choice(_THINGS))
+        .replace("{thing}", named)
         .replace("{person}", rng.choice(_PEOPLE))
         .replace("{place}", rng.choice(_PLACES))
         .replace("{day}", rng.choice(_DAYS))

@@ -43,7 +43,8 @@ _MODELS = Path(__file__).parent / "models"
 _ROLES = ("query", "passage")
 _READ_CHARACTERS = 65_536  # of a longer text, the rest is not looked at
 _PIECE_CHARACTERS = 16  # no piece of a SentencePiece vocabulary is longer
-CACHED_TEXTS = 4_096  # whose vectors are kept; a service for several users keeps none, for how fast an answer is would tell
+CACHED_TEXTS = 4_096
+"""Whose vectors are kept. A service for several users keeps none: how fast it answers would tell what others wrote."""
 
 
 def get_embedder(name: str | Path = DEFAULT, *, threads: int | None = None, max_tokens: int = MAX_TOKENS) -> Embedder:

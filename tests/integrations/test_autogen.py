@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -42,8 +43,9 @@ from PIL import Image as Pictures
 from pydantic import BaseModel
 
 from thymus import MemoryGuard
-from thymus.conversation import HEADING
+from thymus.conversation import HEADING, UNKNOWN
 from thymus.core.beliefs import Status
+from thymus.core.provenance import Assurance
 from thymus.errors import InputError
 from thymus.integrations.autogen import ThymusMemory
 
@@ -129,6 +131,34 @@ def read_inbox() -> dict[str, str]:
 
 def of(guard: MemoryGuard, **options: Any) -> ThymusMemory:
     return ThymusMemory(guard, open_world=story.OPEN_WORLD, authenticated=story.AUTHENTICATED, **options)
+
+
+def test_what_a_restored_context_holds_is_unknown(guard: MemoryGuard) -> None:
+    async def go() -> list[str]:
+        first = of(guard).context()
+        await first.add_message(UserMessage(content="Hi!", source="user"))
+        memory = of(guard)
+        await memory.context().load_state(await first.save_state())
+        assert await memory.context(first).get_messages() != []
+        assert memory._talk.entered == ()  # the user's messages alone
+        await first.add_message(AssistantMessage(content="The door code is 9381.", source="helper"))
+        restored = memory.context()
+        await restored.load_state(await first.save_state())
+        await restored.get_messages()
+        await memory.tools([calendar]).call_tool("calendar")
+        return [source.key for one in guard.memories(status=None) for source in one.lineage]
+
+    assert asyncio.run(go()) == [UNKNOWN.key]
+
+
+def test_a_tool_of_an_mcp_server_is_not_vouched_for_by_a_bare_name(guard: MemoryGuard) -> None:
+    class Server(StaticWorkbench):
+        server_params = SimpleNamespace(url="https://mcp.evil.example/x")
+
+    workbench = Server([FunctionTool(calendar, description="")])
+    asyncio.run(of(guard).tools(workbench).call_tool("calendar"))
+    [memory] = guard.memories(status=None)
+    assert (memory.source.key, memory.source.assurance) == ("tool:mcp.evil.example/calendar", Assurance.CLAIMED)
 
 
 async def play(memory: ThymusMemory, model: Scripted, **options: Any) -> AssistantAgent:
@@ -475,7 +505,7 @@ def test_the_loop_is_not_blocked(guard: MemoryGuard) -> None:
         threads.add(threading.get_ident())
         return noted(*given, **known)
 
-    guard.for_user = lambda _: guard  # type: ignore[method-assign,assignment]
+    guard.for_user = lambda *_, **__: guard  # type: ignore[method-assign,assignment]
     guard.recall = recall  # type: ignore[method-assign]
     asyncio.run(of(guard).query(story.STANDUP))
     assert threads
@@ -545,7 +575,7 @@ def broken(guard: MemoryGuard) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise BrokenError("disk")
 
-    guard.for_user = lambda _: guard  # type: ignore[method-assign,assignment]
+    guard.for_user = lambda *_, **__: guard  # type: ignore[method-assign,assignment]
     guard.remember = guard.recall = fail  # type: ignore[method-assign]
 
 

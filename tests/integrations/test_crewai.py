@@ -13,6 +13,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,6 +37,8 @@ from pydantic import BaseModel, Field
 
 from thymus import MemoryGuard, Status
 from thymus.conversation import HEADING
+from thymus.core.actions import Answer
+from thymus.core.provenance import Assurance
 from thymus.errors import ConfigError, InputError
 from thymus.integrations.crewai import ThymusHooks
 
@@ -521,7 +524,41 @@ def test_a_checked_call(guard: MemoryGuard) -> None:
     assert sent == ["GB33BUKB20201555555555"]
     assert "blocked by hook" in shown
     assert "DE89" not in shown
-    assert any("DE89" in notice for notice in notices)
+    assert any("DE89" in notice and "held-back" in notice for notice in notices)
+
+
+def test_an_approval_that_fails_is_a_no(guard: MemoryGuard) -> None:
+    runs = of(guard, checked=["pay"], approve=lambda _: 1 / 0)._runs
+    runs.verdict = lambda *_: SimpleNamespace(allowed=False, answer=Answer.ASK)  # type: ignore[method-assign,assignment,return-value]
+    assert runs.refusal(runs.conversation(), "pay", {}) == "its arguments could not be checked (ZeroDivisionError)"
+
+
+def test_a_tool_of_an_mcp_server_is_not_vouched_for_by_a_bare_name(guard: MemoryGuard) -> None:
+    class Served(BaseTool):
+        name: str = "calendar"
+        description: str = "calendar"
+        server_name: str = "evil"
+
+        def _run(self) -> str:
+            return story.CALENDAR_SAYS
+
+    run_tool(guard, Served(), call("calendar"))
+    [memory] = guard.memories(status=None)
+    assert (memory.source.key, memory.source.assurance) == ("tool:evil/calendar", Assurance.CLAIMED)
+
+
+def test_records_are_looked_up_in_one_read(guard: MemoryGuard, monkeypatch: pytest.MonkeyPatch) -> None:
+    hooks = of(guard)
+    storage = hooks.storage(SimpleNamespace(list_records=lambda *_, **__: kept, save=lambda new: kept.extend(new)))  # type: ignore[arg-type]
+    kept: list[MemoryRecord] = []
+    with hooks.run():
+        for number in range(5):
+            storage.save([MemoryRecord(content=f"Room {number} has {number + 10} chairs.", scope="/a")])
+        store, reads = guard._parts.store, list[int]()
+        get = store.get
+        monkeypatch.setattr(store, "get", lambda scope, ids: reads.append(len(list(ids))) or get(scope, ids))
+        assert storage.count() == 5
+    assert [number for number in reads if number] in ([5], [5, 5])
 
 
 def test_approval(guard: MemoryGuard) -> None:
@@ -555,7 +592,7 @@ def broken(guard: MemoryGuard) -> MemoryGuard:
     def fail(*_: Any, **__: Any) -> Any:
         raise BrokenError("disk")
 
-    guard.for_user = lambda _: guard  # type: ignore[method-assign,assignment]
+    guard.for_user = lambda *_, **__: guard  # type: ignore[method-assign,assignment]
     guard.remember = guard.recall = guard.check_action = fail  # type: ignore[method-assign]
     return guard
 

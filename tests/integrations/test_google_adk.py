@@ -7,6 +7,7 @@ import dataclasses
 import runpy
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import pytest
 import story
 
 from thymus import AsyncMemoryGuard, MemoryGuard
+from thymus.core.provenance import Assurance
 from thymus.errors import ConfigError, StoreError
 
 pytest.importorskip("google.adk")
@@ -397,6 +399,45 @@ def test_a_hint_of_the_open_world_makes_a_tool_hand_on() -> None:
 
     [memory] = desk.of().memories(status=None)
     assert [source.key for source in memory.lineage] == ["email:it-desk@calendar-sync.example"]
+
+
+def test_a_tool_of_an_mcp_server_is_not_vouched_for_by_a_bare_name() -> None:
+    tool = BaseTool(name="calendar", description="")
+    tool.raw_mcp_tool = object()  # type: ignore[attr-defined]
+    desk = Desk([])
+    asyncio.run(_answer(desk, tool, story.CALENDAR_SAYS))
+
+    [memory] = desk.of().memories(status=None)
+    assert (memory.source.key, memory.source.assurance) == ("tool:mcp/calendar", Assurance.CLAIMED)
+
+
+def test_what_was_read_before_a_restart_has_entered() -> None:
+    first = Desk([calls(("read_inbox", {})), says("Mail.")], [read_inbox])
+    asyncio.run(first.ask("Read my mail."))
+    again = Desk([says("ok")], guard=first.guard)
+    again.sessions = first.sessions
+    again.runner.session_service = first.sessions
+    before = again.texts()
+    asyncio.run(again.ask("Thanks, go on."))
+
+    talk = again.plugin._memory.talk("desk", "asha", "s")
+    assert "email:it-desk@calendar-sync.example" in [source.key for source in talk.entered]
+    assert again.texts() == before
+
+
+def test_a_run_on_a_thread_of_a_tool_is_not_the_users() -> None:
+    desk = Desk([calls(("helper", {})), says("ok"), says("ok"), says("ok")])
+
+    def helper() -> str:
+        """Ask another one."""
+        thread = threading.Thread(target=lambda: asyncio.run(desk.ask("My standup is at 7:45.", session="other")))
+        thread.start()
+        thread.join()
+        return "Asked."
+
+    desk.runner.agent.tools.append(helper)  # type: ignore[union-attr]
+    asyncio.run(desk.ask(story.USER_SAYS, "I like tea."))
+    assert [text for text, source in desk.texts().items() if source == "user"] == ["I like tea.", story.USER_SAYS]
 
 
 class _Hints:

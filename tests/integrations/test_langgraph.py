@@ -46,7 +46,9 @@ from typing_extensions import TypedDict
 
 from thymus import Assurance, AsyncMemoryGuard, MemoryGuard, Source, Status
 from thymus.conversation import Conversation
+from thymus.core.relations import Label, Relation
 from thymus.errors import ConfigError, InputError, MissingExtraError, StoreError
+from thymus.integrations import keyed, langgraph_follow, langgraph_steps
 from thymus.integrations.langchain import ThymusMiddleware
 from thymus.integrations.langgraph import RESERVED, ThymusStore, Value
 from thymus.integrations.writing import writer, writing_as
@@ -172,10 +174,29 @@ def test_a_record_contradicts_a_statement(store: ThymusStore) -> None:
     assert [one.key for one in store.contested(NS)] == ["prefs"]
 
 
-def test_a_key_that_is_a_sentence_is_read(store: ThymusStore) -> None:
+@pytest.mark.parametrize("value", [{"n": 1}, {}, {"text": "The weather was nice."}])
+def test_a_key_that_is_a_sentence_is_read(store: ThymusStore, value: dict[str, Any]) -> None:
     put(store, "user", "mine", STANDUP)
-    store.put(NS, "Your_standup_moved_to_7:45_in_Room_9", {"n": 1})
+    store.put(NS, "Your_standup_moved_to_7:45_in_Room_9", value)
     assert keys(store.search(NS)) == ["mine"]
+
+
+def test_fields_of_two_paths_are_not_put_to_the_judge() -> None:
+    class Asked:
+        name = "asked"
+
+        def relate(self, pairs: Sequence[Any]) -> list[Relation]:
+            asked.extend((one.text, other.text) for one, other in pairs)
+            return [Relation(label=Label.CONTRADICTS, confidence=1.0, contradiction=1.0, judge="asked")] * len(pairs)
+
+        def classify(self, statements: Sequence[Any]) -> list[Any]:
+            raise AssertionError("nothing is classified here")
+
+    asked: list[tuple[str, str]] = []
+    here, there = f"{keyed.label(NS, 'a')}theme: dark", f"{keyed.label(NS, 'b')}theme: light"
+    found = keyed.ByPath(Asked()).relate([(here, there), (here, here.replace("dark", "light"))])
+    assert [one.label for one in found] == [Label.COMPATIBLE, Label.CONTRADICTS]
+    assert asked == [("a: theme: dark", "a: theme: light")]
 
 
 @pytest.mark.parametrize(
@@ -1007,6 +1028,120 @@ def test_over_an_asynchronous_store(guard: MemoryGuard) -> None:
     asyncio.run(play())
 
 
+# Who owns a value
+
+
+def test_a_source_that_is_not_verified_is_not_the_one_that_was(store: ThymusStore) -> None:
+    put(store, CALENDAR, "n", {"n": 1})
+    put(store, "tool:calendar", "n", {"n": 2})
+    assert shown(store, "n") == {"n": 1}
+    put(store, CALENDAR, "n", {"n": 3})
+    assert shown(store, "n") == {"n": 3}
+
+
+# A flood at one key, and stores that compare the beginning of a text
+
+
+EVIL_SITE = Source.parse("web:evil.example")
+
+
+def test_what_many_put_at_a_key_does_not_hide_the_users_value(
+    store: ThymusStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(langgraph_follow, "_PAGE", 3)
+    put(store, "user", "standup", STANDUP)
+    for number in range(10):
+        put(store, f"web:{number}.example", "standup", {"text": f"Your standup moved to 7:{20 + number} in Room 9."})
+    assert shown(store, "standup") == STANDUP
+    assert len(store.contested(NS)) == 10
+    put(store, "user", "standup", {"text": "My standup moved to 10:30 in Room 2A."})
+    assert shown(store, "standup") == {"text": "My standup moved to 10:30 in Room 2A."}
+
+
+def test_what_is_shown_is_not_lost_between_two_pages(guard: MemoryGuard, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Shifting(InMemoryStore):
+        """Shows the newest first, and nothing on a second page: as where all was put anew since the first."""
+
+        def batch(self, ops: Iterable[Op]) -> list[Result]:
+            results: list[Result] = []
+            for op in ops:
+                [found] = super().batch([op._replace(limit=100) if isinstance(op, SearchOp) else op])
+                if isinstance(op, SearchOp) and isinstance(found, list):
+                    found = [] if op.offset else found[::-1][: op.limit]
+                results.append(found)
+            return results
+
+    monkeypatch.setattr(langgraph_follow, "_PAGE", 2)
+    store = ThymusStore(Shifting(), guard)
+    put(store, "user", "standup", STANDUP)
+    for number in range(3):
+        put(store, f"web:{number}.example", "standup", {"text": f"Your standup moved to 7:{20 + number} in Room 9."})
+    assert shown(store, "standup") == STANDUP
+
+
+@pytest.mark.parametrize("asks", [False, True], ids=["withheld", "in the user's name"])
+def test_of_what_one_source_has_waiting_at_a_key_the_oldest_is_declined(
+    store: ThymusStore, told: list[str], monkeypatch: pytest.MonkeyPatch, asks: bool
+) -> None:
+    monkeypatch.setattr(langgraph_steps, "MOST_WAITING", 3)
+    put(store, "user", "standup", STANDUP)
+    put(store, "web:other.example", "standup", {"text": "Your standup moved to 7:10 in Room 9."})
+    texts = [
+        f"The user likes their standup at 7:{20 + number}."
+        if asks
+        else f"Your standup moved to 7:{20 + number} in Room 9."
+        for number in range(5)
+    ]
+    for text in texts:
+        put(store, EVIL_SITE, "standup", {"text": text})
+    waiting = [one.value for one in store.contested(NS) if one.source.key == EVIL_SITE.key]
+    assert waiting == [{"text": text} for text in texts[:1:-1]]
+    assert len(store.contested(NS)) == 4  # the other's waits as before
+    assert shown(store, "standup") == STANDUP
+    assert ["the oldest (1) declined" in notice for notice in told] == [False] * 4 + [True] * 2
+
+
+def test_what_waits_at_another_key_too_is_not_declined(store: ThymusStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(langgraph_steps, "MOST_WAITING", 1)
+    put(store, "user", "standup", STANDUP)
+    for key in ("a", "standup"):
+        put(store, EVIL_SITE, key, ATTACK)
+    put(store, EVIL_SITE, "standup", {"text": "Your standup moved to 7:50 in Room 9."})
+    assert "a" in [one.key for one in store.contested(NS)]
+
+
+class Loose(InMemoryStore):
+    """Finds what begins with the same letters, whatever their case, as a store may that asks SQL with LIKE."""
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        results: list[Result] = []
+        for op in ops:
+            if isinstance(op, SearchOp):
+                every = super().batch([op._replace(namespace_prefix=(), offset=0, limit=10**6)])[0]
+                assert isinstance(every, list)
+                begins = ".".join(op.namespace_prefix).lower()
+                found: Any = [one for one in every if ".".join(one.namespace).lower().startswith(begins)]
+                results.append(found[op.offset : op.offset + op.limit])
+            else:
+                results += super().batch([op])
+        return results
+
+
+def test_another_namespace_with_the_same_beginning_is_not_found(guard: MemoryGuard) -> None:
+    store = ThymusStore(Loose(), guard)
+    for user in ("10", "1", "11"):
+        put(store, "user", "pin", {"text": f"The PIN of {user} is 4711."}, ("users", user))
+        put(store, EVIL_SITE, "pin", {"text": f"The PIN of {user} is 9999."}, ("users", user))
+    assert [item.namespace for item in store.search(("users", "1"), limit=1)] == [("users", "1")]
+    assert store.search(("users", "1"), offset=1) == []
+    assert [item.namespace for item in store.search(("users",), offset=1)] == [("users", "1"), ("users", "11")]
+    assert store.search(("USERS",)) == []
+    assert store.search(("_",)) == []
+    assert [value.namespace for value in store.contested(("users", "1"))] == [("users", "1")]
+    put(store, "user", "pin", {"text": "The PIN is 1234."}, ("use",))
+    assert len(store.search(())) == 4
+
+
 # Many at once
 
 
@@ -1023,9 +1158,12 @@ def test_many_writers_at_one_key(tmp_path: Path) -> None:
 
         with ThreadPoolExecutor(6) as pool:
             list(pool.map(work, range(8)))
-        [active] = [one for one in store.guard_of(NS).memories() if "standup" in one.text]
-        assert shown(store, "standup") == {"text": active.text}
-        assert str(active.source) == "user"
+        # Which of the user's came last is up to the threads; one that is older than what stands stays beside it.
+        active = {one.text: str(one.source) for one in store.guard_of(NS).memories() if "standup" in one.text}
+        [value] = [one.value["text"] for one in store.history(NS, "standup") if one.shown]
+        assert shown(store, "standup") == {"text": value}
+        assert value in active
+        assert set(active.values()) == {"user"}
         assert [one.source.key for one in store.contested(NS)] == ["assistant"] * 4
 
 

@@ -13,6 +13,7 @@ import pytest
 import story
 
 from thymus import AsyncMemoryGuard, MemoryGuard
+from thymus.conversation import UNKNOWN
 from thymus.errors import ConfigError, InputError, StoreError
 
 pytest.importorskip("llama_index.core")
@@ -184,6 +185,26 @@ def called(tool: Any, **arguments: Any) -> ToolOutput:
     output = tool(**arguments)
     assert isinstance(output, ToolOutput)
     return output
+
+
+def test_what_a_history_holds_that_was_there_before_is_unknown() -> None:
+    desk = Desk()
+    asyncio.run(desk.block._aget([ChatMessage(role="user", content="Hi there!")]))
+    assert desk.block._talk.entered == ()
+    again = Desk()
+    asyncio.run(again.block._aget([ChatMessage(role="assistant", content="x"), ChatMessage("Hi there!")]))
+    assert again.block._talk.entered == (UNKNOWN,)
+
+
+def test_a_tool_of_an_mcp_server_is_not_vouched_for_by_a_bare_name() -> None:
+    def calendar() -> str:
+        """The calendar."""
+        return story.CALENDAR_SAYS
+
+    calendar.__module__ = "llama_index.tools.mcp.base"
+    desk = Desk(tools=[calendar])
+    called(desk.tools[0])
+    assert desk.texts() == {story.CALENDAR_SAYS: "tool:mcp/calendar"}
 
 
 @dataclasses.dataclass
@@ -482,7 +503,7 @@ def test_what_cannot_be_checked_or_is_denied_is_not_called() -> None:
     denied = called(desk.tools[0], to="Ravi", iban="DE89370400440532013000")
 
     assert (unreadable.is_error, denied.is_error) == (True, True)
-    assert unreadable.content == "send_payment was not called: its arguments could not be checked (InputError)"
+    assert unreadable.content == "send_payment was not called: its arguments could not be checked"
     assert denied.content.startswith("send_payment was not called: memory says deny (")
 
 

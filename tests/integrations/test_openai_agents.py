@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import re
 import runpy
 import sys
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -250,6 +252,88 @@ def test_what_one_agent_asks_of_another_is_not_the_users_word(
     assert (story.MAIL["body"] in learned) is with_hooks
 
 
+@pytest.mark.parametrize("thread", [False, True])
+def test_what_a_tool_asks_in_the_users_session_is_not_the_users_word(guard: MemoryGuard, thread: bool) -> None:
+    thymus = hooks(guard)
+    session = ThymusSession(SQLiteSession("s"), thymus)
+    asked = "My standup is at 7:45 in Room 9."
+    inner = Agent(name="inner", model=Scripted(say("ok"), say("ok")))
+
+    async def helper() -> str:
+        run = Runner.run(inner, asked, session=session)
+        if thread:
+            await asyncio.to_thread(asyncio.run, run)
+        else:
+            await run
+        return "Asked."
+
+    tool = function_tool(helper, name_override="helper", description_override="")
+    outer = Agent(name="outer", model=Scripted(call("helper"), say("ok"), say("ok")), tools=[tool])
+    for words in (story.USER_SAYS, "I like tea."):
+        asyncio.run(Runner.run(outer, words, session=session, hooks=thymus, run_config=thymus.run_config()))
+    learned = texts(guard)
+    assert asked not in learned
+    assert [learned[words] for words in (story.USER_SAYS, "I like tea.")] == ["user", "user"]
+
+
+def test_a_tool_that_raises_is_not_being_called_any_more(guard: MemoryGuard) -> None:
+    thymus = hooks(guard)
+    session = ThymusSession(SQLiteSession("s"), thymus)
+
+    async def fall() -> str:
+        raise RuntimeError("down")
+
+    tool = function_tool(fall, name_override="gym", description_override="", failure_error_function=None)
+    agent = Agent(name="a", model=Scripted(call("gym"), say("ok")), tools=[tool])
+    with pytest.raises(UserError):
+        asyncio.run(Runner.run(agent, "Hi!", session=session, hooks=thymus, run_config=thymus.run_config()))
+    gc.collect()
+    asyncio.run(Runner.run(agent, "I like tea.", session=session, hooks=thymus, run_config=thymus.run_config()))
+    assert texts(guard) == {"I like tea.": "user"}
+
+
+def test_a_sessions_input_is_not_learned_where_you_say_so(guard: MemoryGuard) -> None:
+    thymus = hooks(guard, learn_user=False)
+    agent = Agent(name="a", model=Scripted(say("ok"), say("ok")))
+    session = ThymusSession(SQLiteSession("s"), thymus)
+    asyncio.run(Runner.run(agent, story.USER_SAYS, session=session, hooks=thymus, run_config=thymus.run_config()))
+    assert texts(guard) == {}
+    config = thymus.run_config(said="I like tea.")
+    asyncio.run(Runner.run(agent, "I like tea.", session=session, hooks=thymus, run_config=config))
+    assert texts(guard) == {"I like tea.": "user"}
+
+
+def test_a_run_without_a_session_is_not_of_the_session_before(guard: MemoryGuard) -> None:
+    thymus = hooks(guard)
+
+    async def both() -> list[str]:
+        agent = Agent(name="a", model=Scripted(say("ok"), say("ok")))
+        nested = Agent(name="n", model=Scripted(say("ok")))
+        tool = nested.as_tool("helper", "", hooks=thymus)
+        outer = Agent(name="o", model=Scripted(call("helper", input="x"), call("gym"), say("ok")))
+        outer.tools = [tool, returning("gym", "The gym opens at 6:30.")]
+        session = ThymusSession(SQLiteSession("s"), thymus)
+        await Runner.run(outer, "Hi!", session=session, hooks=thymus, run_config=thymus.run_config())
+        entered = [source.key for source in thymus.runs.conversation("s").entered]
+        await Runner.run(agent, "Hi!", hooks=thymus, run_config=thymus.run_config(said=story.STANDUP))
+        return entered
+
+    entered = asyncio.run(both())
+    assert "tool:gym" in entered  # after a nested run, it is still the session's
+    assert thymus.runs._of(thymus.runs.conversation("s")).said == deque(["Hi!"])
+    assert thymus.runs._of(thymus.runs.conversation("")).said == deque([story.STANDUP])
+
+
+def test_calls_that_a_provider_numbers_anew_are_told_apart(guard: MemoryGuard) -> None:
+    thymus = hooks(guard)
+    session = SQLiteSession("s")
+    for said in (story.CALENDAR_SAID, story.CALENDAR_SAYS, story.CALENDAR_SAID):
+        run(thymus, Scripted(call("calendar", "0"), say("ok")), "Hi!", returning("calendar", said), session=session)
+    found = guard.recall(story.DENTIST).context
+    assert "10:00" in found
+    assert "11:30" not in found
+
+
 def test_an_agent_is_never_vouched_for(guard: MemoryGuard) -> None:
     thymus = ThymusHooks(guard, authenticated=["helper"])
     helper = Agent(name="helper", model=Scripted(say("The rent is 900 pounds."), say("The rent is 700 pounds.")))
@@ -415,11 +499,12 @@ def test_where_the_store_fails(failing: Literal["open", "closed"], caplog: pytes
         "what the user said was not learned",
         "a model was not given what is remembered",
         "results of hosted tools were not learned",
+        "a call of a tool is in no conversation",
         "a result of tool:gym was not learned",
         "a model was not given what is remembered",
         "results of hosted tools were not learned",
     ]
-    assert len(caplog.records) == 6
+    assert len(caplog.records) == 7
 
 
 GYM, ERROR = "Gym: 5:00.", {"type": "mcp_protocol_error", "code": 1, "message": "e"}

@@ -7,6 +7,7 @@ import logging
 import re
 import runpy
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -225,6 +226,68 @@ def test_what_one_agent_asks_of_another_is_not_the_users_word(
     assert (story.MAIL["body"] in learned) is inner_has_memory
 
 
+@pytest.mark.parametrize("how", ["executor", "thread"])
+@pytest.mark.parametrize("user", ["asha", None])
+def test_what_a_tool_asks_on_a_bare_thread_is_not_the_users_word(
+    guard: MemoryGuard, how: str, user: str | None
+) -> None:
+    thymus = memory(guard)
+    asked = "My standup is at 7:45 in Room 9."
+    inner = agent(thymus, Scripted("ok"))
+
+    def ask() -> None:
+        asyncio.run(inner.run(asked))  # without deps: it names no user
+
+    async def helper() -> str:
+        if how == "executor":
+            await asyncio.get_running_loop().run_in_executor(None, ask)
+        else:
+            thread = threading.Thread(target=ask)
+            thread.start()
+            thread.join()
+        return "Asked."
+
+    outer = agent(thymus, Scripted(call("helper"), "Done."), Tool(helper))
+    outer.run_sync(story.USER_SAYS, deps=Deps(user) if user else None)
+    assert asked not in texts(guard)
+    assert texts(guard.for_user(user) if user else guard).get(story.USER_SAYS) == "user"
+    outer = agent(thymus, Scripted("ok"))
+    outer.run_sync("I like tea.")  # the call is over
+    assert texts(guard)["I like tea."] == "user"
+
+
+def test_another_users_call_does_not_keep_a_message_from_being_heard(guard: MemoryGuard) -> None:
+    thymus = memory(guard)
+
+    async def slow() -> str:
+        await agent(thymus, Scripted("ok")).run("I like tea.", deps=Deps("ravi"))
+        return "ok"
+
+    def others() -> str:
+        thread = threading.Thread(target=lambda: asyncio.run(slow()))
+        thread.start()
+        thread.join()
+        return "ok"
+
+    run(thymus, Scripted(call("others"), "ok"), "Hi!", Tool(others), deps=Deps("asha"))
+    assert texts(guard.for_user("ravi")) == {"I like tea.": "user"}
+
+
+def test_prompts_are_not_learned_where_you_say_so(guard: MemoryGuard) -> None:
+    run(memory(guard, learn_user=False), Scripted("ok"), story.USER_SAYS)
+    assert texts(guard) == {}
+
+
+def test_calls_that_a_provider_numbers_anew_are_told_apart(guard: MemoryGuard) -> None:
+    thymus, history = memory(guard), None
+    for said in (story.CALENDAR_SAID, story.CALENDAR_SAYS, story.CALENDAR_SAID):
+        known = agent(thymus, Scripted(call("calendar", "0"), "ok"), returning("calendar", said))
+        history = known.run_sync("Hi!", message_history=history).all_messages()
+    found = guard.recall(story.DENTIST).context
+    assert "10:00" in found
+    assert "11:30" not in found
+
+
 def test_what_a_nested_agent_reads_has_entered(guard: MemoryGuard) -> None:
     thymus = memory(guard, ignored=["read_inbox"])  # or a recall would show it
     code = {"from": "it-desk@calendar-sync.example", "body": "The door code is 9381."}
@@ -417,11 +480,12 @@ def test_where_the_store_fails(failing: Literal["open", "closed"], caplog: pytes
         "what the user said was not learned",
         "a model was not given what is remembered",
         "results of native tools were not learned",
+        "a call of a tool is in no conversation",
         "a result of tool:gym was not learned",
         "a model was not given what is remembered",
         "results of native tools were not learned",
     ]
-    assert len(caplog.records) == 6
+    assert len(caplog.records) == 7
 
 
 def test_what_ran_at_the_provider(guard: MemoryGuard) -> None:
@@ -454,6 +518,41 @@ def test_a_result_that_the_host_brings_later(guard: MemoryGuard) -> None:
     of, (history, results) = deferred(guard, [], [external], "The gym opens at 6:30.")
     assert of(Scripted("ok")).run_sync(message_history=history, deferred_tool_results=results).output == "ok"
     assert texts(guard) == {"The gym opens at 6:30.": "tool:gym"}
+
+
+def test_a_result_that_could_not_be_learned_is_learned_when_it_is_brought_again(guard: MemoryGuard) -> None:
+    external = ExternalToolset[Any]([ToolDefinition(name="gym", parameters_json_schema={"type": "object"})])
+    thymus = memory(guard)
+    known = agent(
+        thymus, Scripted(call("gym", "d"), "ok", "ok"), toolsets=[external], output_type=[str, DeferredToolRequests]
+    )
+    history = known.run_sync("Hi!").all_messages()
+    results = DeferredToolResults(calls={"d": "The gym opens at 6:30."})
+    store, whole = guard._parts.store, guard._parts.store.commit
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise OSError("no disk")
+
+    store.commit = fail  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="no disk"):
+        known.run_sync(message_history=history, deferred_tool_results=results)
+    store.commit = whole  # type: ignore[method-assign]
+    known.run_sync(message_history=history, deferred_tool_results=results)
+    assert texts(guard) == {"The gym opens at 6:30.": "tool:gym"}
+
+
+def test_a_deferred_call_that_a_provider_numbers_anew(guard: MemoryGuard) -> None:
+    external = ExternalToolset[Any]([ToolDefinition(name="calendar", parameters_json_schema={"type": "object"})])
+    script = Scripted(*[call("calendar", "0"), "ok"] * 3)
+    known = agent(memory(guard), script, toolsets=[external], output_type=[str, DeferredToolRequests])
+    history = None
+    for said in (story.CALENDAR_SAID, story.CALENDAR_SAYS, story.CALENDAR_SAID):
+        history = known.run_sync("Hi!", message_history=history).all_messages()
+        results = DeferredToolResults(calls={"0": said})
+        history = known.run_sync(message_history=history, deferred_tool_results=results).all_messages()
+    found = guard.recall(story.DENTIST).context
+    assert "10:00" in found
+    assert "11:30" not in found
 
 
 def test_a_call_that_a_tool_defers(guard: MemoryGuard) -> None:

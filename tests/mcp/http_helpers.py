@@ -23,9 +23,9 @@ from mcp_types import ElicitRequestParams, ElicitResult, TextContent
 from pydantic import BaseModel
 from starlette.types import ASGIApp
 
-from thymus.mcp.http import build_app
 from thymus.access.limits import Limits
 from thymus.access.tokens import Tokens
+from thymus.mcp.http import build_app
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"

@@ -24,12 +24,12 @@ import httpx2
 import pytest
 from http_helpers import ERAS, LEGACY, call, client_of, headers_for, post, said, tiny, tiny_at, wait_for
 
-from thymus.errors import ConfigError, InputError
-from thymus.mcp import http
-from thymus.mcp.door import Door
 from thymus.access.limits import Limits, Rate
 from thymus.access.listening import check_listening
 from thymus.access.tokens import Token, Tokens
+from thymus.errors import ConfigError, InputError
+from thymus.mcp import http
+from thymus.mcp.door import Door
 
 PLENTY = Rate(per_second=1_000, burst=1_000)
 OPEN = Limits(requests=PLENTY, sessions=PLENTY, failures=PLENTY)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thymus.errors import ConfigError
 from thymus.access.limits import Limits, Rate, Slots, Throttle, network
+from thymus.errors import ConfigError
 
 
 class Watch:

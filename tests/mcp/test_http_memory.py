@@ -18,9 +18,9 @@ from http_helpers import ERAS, call, client_of, listening, post, wait_for
 from mcp.client import Client
 
 from thymus import MemoryGuard
+from thymus.access.tokens import Tokens
 from thymus.mcp.http import build_app
 from thymus.mcp.server import build_server
-from thymus.access.tokens import Tokens
 
 RAVIS = "My locker at the station opens with the word zephyr."
 HELD = "Your locker at the station opens with the word monsoon."

@@ -12,12 +12,12 @@ from mcp_types import ElicitResult
 from typer.testing import CliRunner
 
 from thymus import MemoryGuard
+from thymus.access.listening import check_listening
+from thymus.access.tokens import Tokens
 from thymus.errors import ConfigError
 from thymus.mcp.callers import only
-from thymus.access.listening import check_listening
 from thymus.mcp.program import app
 from thymus.mcp.server import build_server
-from thymus.access.tokens import Tokens
 
 
 @pytest.fixture

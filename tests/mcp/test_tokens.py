@@ -21,10 +21,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from thymus.cli.program import app
-from thymus.errors import ConfigError, InputError, SchemaError, StoreCorruptError, StoreError, StoreFullError
 from thymus.access.token_file import PATH, TokenFile
 from thymus.access.tokens import USED_EVERY, Token, Tokens, tokens_path
+from thymus.cli.program import app
+from thymus.errors import ConfigError, InputError, SchemaError, StoreCorruptError, StoreError, StoreFullError
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 posix = pytest.mark.skipif(os.name != "posix", reason="file modes and owners are POSIX's")

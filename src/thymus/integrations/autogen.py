@@ -13,15 +13,12 @@ import contextlib
 import json
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn
+from weakref import WeakSet
 
-from thymus.aio import AsyncMemoryGuard
-from thymus.conversation import HEADING
-from thymus.core.actions import Answer
-from thymus.core.provenance import ASSISTANT, Assurance, Source
-from thymus.errors import ConfigError, InputError
+from thymus.conversation import HEADING, UNKNOWN
+from thymus.errors import InputError
 from thymus.integrations.adapter import LEARNED, Failing, context, missing, plain
 from thymus.integrations.runs import Runs
-from thymus.results import LONGEST
 
 try:
     from autogen_agentchat.messages import TextMessage
@@ -29,7 +26,13 @@ try:
     from autogen_core import CancellationToken
     from autogen_core.memory import Memory, MemoryContent, MemoryMimeType, MemoryQueryResult, UpdateContextResult
     from autogen_core.model_context import ChatCompletionContext, UnboundedChatCompletionContext
-    from autogen_core.models import LLMMessage, SystemMessage, UserMessage
+    from autogen_core.models import (
+        AssistantMessage,
+        FunctionExecutionResultMessage,
+        LLMMessage,
+        SystemMessage,
+        UserMessage,
+    )
     from autogen_core.tools import (
         BaseTool,
         FunctionTool,
@@ -43,6 +46,7 @@ except ImportError as error:
     raise missing("autogen-agentchat", "autogen") from error
 
 if TYPE_CHECKING:
+    from thymus.aio import AsyncMemoryGuard
     from thymus.conversation import Conversation
     from thymus.core.actions import Verdict
     from thymus.core.disclose import Recall
@@ -55,13 +59,20 @@ _TEXTS: Final = frozenset({MemoryMimeType.TEXT.value, MemoryMimeType.MARKDOWN.va
 class _Session:
     """What the parts of one conversation share: the memory, the context and the workbench."""
 
-    def __init__(
-        self, runs: Runs, talk: Conversation, checked: Iterable[str], approve: Callable[[Verdict], object] | None
-    ) -> None:
-        self.runs, self.talk, self._approve = runs, talk, approve
-        if isinstance(checked, str):
-            raise ConfigError(f'checked is a list of names of tools: checked=["{checked[:40]}"]')
-        self._checked = frozenset(checked)
+    def __init__(self, runs: Runs, talk: Conversation) -> None:
+        self.runs, self.talk = runs, talk
+        self._looked_at: WeakSet[ChatCompletionContext] = WeakSet()
+
+    def look_at(self, context: ChatCompletionContext, messages: Iterable[LLMMessage]) -> None:
+        """Note what a context brings with it when it is first seen: nobody knows what an earlier process read there."""
+        if context not in self._looked_at:
+            self._looked_at.add(context)
+            if any(isinstance(one, (AssistantMessage, FunctionExecutionResultMessage)) for one in messages):
+                self.talk.read("", source=UNKNOWN, all_of_it=False)
+
+    def look_again(self, context: ChatCompletionContext) -> None:
+        """Another state was loaded into it."""
+        self._looked_at.discard(context)
 
     async def recall(self, question: str) -> Recall | None:
         """What bears on a question; the notice is handed on."""
@@ -72,22 +83,8 @@ class _Session:
 
     async def refusal(self, tool: str, arguments: Mapping[str, Any] | None) -> ToolResult | None:
         """What a checked tool's call comes to where it may not be made."""
-        if tool not in self._checked:
-            return None
-        try:
-            why = await asyncio.to_thread(self._refused, tool, arguments or {})
-        except Exception as error:  # noqa: BLE001 -- what is raised here would leave AutoGen waiting for ever
-            why = f"its arguments could not be checked ({type(error).__name__})"
+        why = await asyncio.to_thread(self.runs.refusal, self.talk, tool, arguments or {})
         return _failure(tool, f"{tool} was not called: {why}") if why else None
-
-    def _refused(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """Why a checked tool is not called, for the model: the values that it is about are for the user alone."""
-        verdict = self.runs.verdict(self.talk, tool, arguments)
-        if verdict is None:  # what a model wrote can make a check fail, so it is never made without one
-            return "its arguments could not be checked"
-        if verdict.allowed or (verdict.answer is Answer.ASK and self._approve is not None and self._approve(verdict)):
-            return ""
-        return f"memory says {verdict.answer.name.lower()} ({', '.join(verdict.reasons)}); the user was told"
 
     async def taken(self, name: str, result: ToolResult, take: Callable[[], None]) -> ToolResult:
         """The very result, once it was taken in; one that could not be is kept from the model."""
@@ -101,6 +98,8 @@ class _Session:
 
 class ThymusMemory(Memory):
     """One conversation of one user, for every agent that takes part in it.
+
+    Its ``clear`` erases all that is remembered of this user, of other conversations too: never offer it to a model.
 
     ``AssistantAgent(…, memory=[memory], workbench=memory.tools([…]))``, then
     ``await agent.run(task=await memory.said("…"))``.
@@ -130,7 +129,9 @@ class ThymusMemory(Memory):
         failing: Failing = "closed",
     ) -> None:
         self._runs = Runs(
-            guard.guard if isinstance(guard, AsyncMemoryGuard) else guard,
+            guard,
+            checked=checked,
+            approve=approve,
             open_world=open_world,
             authenticated=authenticated,
             ignored=ignored,
@@ -139,7 +140,7 @@ class ThymusMemory(Memory):
             failing=failing,
         )
         self._talk, self._name = self._runs.conversation(session, user=user), session
-        self._session = _Session(self._runs, self._talk, checked, approve)
+        self._session = _Session(self._runs, self._talk)
 
     # What comes in
 
@@ -204,7 +205,9 @@ class ThymusMemory(Memory):
 
         It stands in ``model_context`` until the next turn; in a ``ThymusContext`` it never does.
         """
-        found = await self._session.recall(_question(await model_context.get_messages()))
+        messages = await model_context.get_messages()
+        self._session.look_at(model_context, messages)
+        found = await self._session.recall(_question(messages))
         if not isinstance(model_context, ThymusContext):
             await _take_out(model_context)
             if text := context(found):
@@ -214,7 +217,10 @@ class ThymusMemory(Memory):
     # The end
 
     async def clear(self) -> None:
-        """Erase all that is remembered of this user, whoever said it: text gone everywhere (``MemoryGuard.forget``)."""
+        """Erase all that is remembered of this user, whoever said it: text gone everywhere (``MemoryGuard.forget``).
+
+        Not this conversation alone, and nothing brings it back: call it only where the user asks for that.
+        """
         await asyncio.to_thread(self._clear)
 
     def _clear(self) -> None:
@@ -244,6 +250,7 @@ class ThymusContext(ChatCompletionContext):
     async def get_messages(self) -> list[LLMMessage]:
         """What the inner context shows, behind what is remembered."""
         messages = await self._inner.get_messages()
+        self._session.look_at(self, messages)
         text = context(await self._session.recall(_question(messages)))
         return [SystemMessage(content=text), *messages] if text else messages
 
@@ -256,7 +263,8 @@ class ThymusContext(ChatCompletionContext):
         return await self._inner.save_state()
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Load the inner context's state."""
+        """Load the inner context's state; what was read in it before is unknown here."""
+        self._session.look_again(self)
         await self._inner.load_state(state)
 
     def _to_config(self) -> NoReturn:
@@ -272,10 +280,12 @@ class ThymusWorkbench(StaticStreamWorkbench):
     def __init__(self, inner: Workbench | Sequence[BaseTool[Any, Any] | Callable[..., Any]], session: _Session) -> None:
         super().__init__([])
         self._agents: frozenset[str] = frozenset()
+        self._servers: dict[str, object] = {}
         if not isinstance(inner, Workbench):
             tools = [one if isinstance(one, BaseTool) else _function(one) for one in inner]
             # What an agent behind a tool says, a model says.
             self._agents = frozenset(tool.name for tool in tools if isinstance(tool, (AgentTool, TeamTool)))
+            self._servers = {tool.name: server for tool in tools if (server := _server(tool)) is not None}
             inner = StaticStreamWorkbench(tools)
         self._inner, self._session = inner, session
 
@@ -321,12 +331,17 @@ class ThymusWorkbench(StaticStreamWorkbench):
         runs, talk = self._session.runs, self._session.talk
         texts = [part.content for part in result.result if isinstance(part, TextResultContent)]
         if name in self._agents:
-            said = "\n".join(texts)
-            source = Source(channel=ASSISTANT, identity=runs.tool(name).identity, assurance=Assurance.REPORTED)
-            talk.read(said[:LONGEST], source=source, all_of_it=len(said) <= LONGEST)
+            runs.agent_answered(talk, name, "\n".join(texts))
             return
         # A call that comes here is really made: AutoGen replays none, and its ids repeat with some providers.
-        runs.tool_returned(talk, name, _returned(texts), arguments=arguments, failed=result.is_error)
+        runs.tool_returned(
+            talk,
+            name,
+            _returned(texts),
+            server=self._servers.get(name) or _server(self._inner),
+            arguments=arguments,
+            failed=result.is_error,
+        )
 
     async def start(self) -> None:
         """Start the inner workbench."""
@@ -350,6 +365,11 @@ class ThymusWorkbench(StaticStreamWorkbench):
 
     def _to_config(self) -> NoReturn:  # inherited, it would dump a workbench that learns nothing
         raise NotImplementedError(_NO_CONFIG)
+
+
+def _server(of: object) -> object:
+    """How the MCP server of a tool or of a workbench is reached; ``None`` where it is of none."""
+    return getattr(of, "server_params", None) or getattr(of, "_server_params", None)
 
 
 def _function(tool: object) -> FunctionTool:

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from thymus.aio import AsyncMemoryGuard
-from thymus.core.actions import Answer
-from thymus.core.provenance import ASSISTANT, Assurance, Source
+from thymus.conversation import UNKNOWN
 from thymus.errors import ConfigError, InputError
 from thymus.integrations.adapter import Failing, context, missing
+from thymus.integrations.adapter import _names as names
 from thymus.integrations.runs import Runs
 
 try:
@@ -33,6 +32,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from crewai.memory.storage.backend import StorageBackend
 
+    from thymus.aio import AsyncMemoryGuard
     from thymus.conversation import Conversation
     from thymus.core.actions import Verdict
     from thymus.guard import MemoryGuard
@@ -76,7 +76,9 @@ class ThymusHooks:
         failing: Failing = "closed",
     ) -> None:
         self._runs = Runs(
-            guard.guard if isinstance(guard, AsyncMemoryGuard) else guard,
+            guard,
+            checked=_names(checked, "checked"),
+            approve=approve,
             open_world=_names(open_world, "open_world"),
             authenticated=_names(authenticated, "authenticated"),
             ignored=_names(ignored, "ignored"),
@@ -87,7 +89,6 @@ class ThymusHooks:
         if isinstance(user_inputs, str):
             raise ConfigError(f'user_inputs is a list of names of inputs: user_inputs=["{user_inputs[:40]}"]')
         self._user_inputs = tuple(user_inputs)
-        self._checked, self._approve = _names(checked, "checked"), approve
 
     @contextlib.contextmanager
     def run(self, conversation: str = "", *, user: str | None = None) -> Iterator[ThymusRun]:
@@ -97,7 +98,7 @@ class ThymusHooks:
         :param user: whose memory it is; ``None`` is the user that the guard was opened for.
         """
         talk = self._runs.conversation(conversation, user=user)
-        run = ThymusRun(self._runs, talk, self._user_inputs, self._checked, self._approve)
+        run = ThymusRun(self._runs, talk, self._user_inputs)
         others = {point: [one for one in get_scoped_hooks(point) if not _ours(one)] for point in InterceptionPoint}
         before, depth = _RUN.get(), _DEPTH.get()
         _RUN.set(run)
@@ -127,19 +128,11 @@ class ThymusHooks:
 class ThymusRun:
     """What runs for one user, in one conversation (``ThymusHooks.run``)."""
 
-    def __init__(
-        self,
-        runs: Runs,
-        talk: Conversation,
-        user_inputs: tuple[str, ...],
-        checked: frozenset[str],
-        approve: Callable[[Verdict], object] | None,
-    ) -> None:
+    def __init__(self, runs: Runs, talk: Conversation, user_inputs: tuple[str, ...]) -> None:
         self.talk = talk
-        self._runs, self._user_inputs, self._checked, self._approve = runs, user_inputs, checked, approve
+        self._runs, self._user_inputs = runs, user_inputs
         self._shown: dict[int, tuple[Any, dict[str, str]]] = {}
         self._asked: dict[int, str] = {}
-        self._notices: set[str] = set()
         self.hooks: dict[InterceptionPoint, Callable[[Any], None]] = {
             InterceptionPoint.EXECUTION_START: self._started,
             InterceptionPoint.EXECUTION_END: self._ended,
@@ -156,15 +149,8 @@ class ThymusRun:
         """
         if not isinstance(text, str):
             raise InputError(f"what the user said is text, not {type(text).__name__}")
-        self._notices.clear()
         with self._runs.failures("a message of the user's was not learned"):
             self._runs.user_said(self.talk, text, message_id=f"crewai/{message_id}" if message_id else None)
-
-    def tells(self, notice: str) -> bool:
-        """Whether a storage tells the user this: one question of a crew's is many searches."""
-        new = notice not in self._notices
-        self._notices.add(notice)
-        return new
 
     @contextlib.contextmanager
     def _failures(self, what: str) -> Iterator[None]:
@@ -184,6 +170,8 @@ class ThymusRun:
                 if isinstance(text, str):
                     with self._failures("a message of the user's was not learned"):
                         self.said(text)
+        if getattr(ctx.crew, "checkpoint_kickoff_event_id", None) is not None:  # it goes on: what it read is not known
+            self.talk.read("", source=UNKNOWN, all_of_it=False)
         _DEPTH.set(depth + 1)
 
     def _ended(self, _: Any) -> None:
@@ -196,6 +184,8 @@ class ThymusRun:
         if executor is None:  # one of CrewAI's own calls, which may save what it is shown
             return
         self.withdraw(executor)
+        if ctx.iterations == 0 and any(one.get("role") in ("assistant", "tool") for one in ctx.messages):
+            self.talk.read("", source=UNKNOWN, all_of_it=False)  # brought along, from where nobody knows
         question = self._question(ctx)
         text = ""
         with self._failures("nothing was recalled"):
@@ -231,19 +221,8 @@ class ThymusRun:
 
     def _before_tool(self, ctx: Any) -> None:
         self.withdraw(getattr(ctx.agent, "agent_executor", None) or object())
-        if ctx.tool_name in self._checked and (why := self._refused(ctx)):
+        if why := self._runs.refusal(self.talk, ctx.tool_name, ctx.tool_input):
             raise HookAborted(f"{ctx.tool_name} was not called: {why}", source="thymus")
-
-    def _refused(self, ctx: Any) -> str:
-        try:
-            verdict = self._runs.verdict(self.talk, ctx.tool_name, ctx.tool_input)
-        except Exception as error:  # noqa: BLE001 -- CrewAI would ignore it, and make the call
-            return f"its arguments could not be checked ({type(error).__name__})"
-        if verdict is None:  # what a model wrote can make a check fail, so it is never made without one
-            return "its arguments could not be checked"
-        if verdict.allowed or (verdict.answer is Answer.ASK and self._approve is not None and self._approve(verdict)):
-            return ""
-        return f"memory says {verdict.answer.name.lower()}"
 
     def _after_tool(self, ctx: Any) -> None:
         with self._failures(f"a result of {ctx.tool_name[:80]} was not learned"):
@@ -255,8 +234,7 @@ class ThymusRun:
         if isinstance(tool, RecallMemoryTool) and isinstance(_storage(tool.memory), ThymusStorage):
             return  # what it shows has entered where it was found
         if isinstance(tool, (BaseAgentTool, RememberTool)):  # what another agent says, a model says
-            identity = self._runs.tool(ctx.tool_name).identity
-            self.talk.read(said, source=Source(channel=ASSISTANT, identity=identity, assurance=Assurance.REPORTED))
+            self._runs.agent_answered(self.talk, ctx.tool_name, said)
             return
         spent = f"Tool '{ctx.tool_name}' has reached its"
         failed = tool is None or isinstance(raw, ToolFailure) or said.lstrip().startswith((*_FAILED, spent))
@@ -266,15 +244,25 @@ class ThymusRun:
             ctx.tool_name,
             said if failed or unguarded or raw is None else raw,
             arguments=ctx.tool_input,
+            server=_server(tool),
             failed=failed or unguarded,
             open_world=unguarded,
         )
 
 
 def _names(given: Iterable[str], what: str) -> frozenset[str]:
-    if isinstance(given, str):
-        raise ConfigError(f'{what} is a list of names of tools: {what}=["{given[:40]}"]')
-    return frozenset(map(sanitize_tool_name, given))
+    """Names as a model calls them; one of a server's tool (``server/tool``) has the server's as it is."""
+    return frozenset(
+        f"{server}{slash}{sanitize_tool_name(tool)}"
+        for server, slash, tool in (one.rpartition("/") for one in names(given, what))
+    )
+
+
+def _server(tool: object) -> object:
+    """The MCP server that a tool is of, by CrewAI's own tools and by those of ``crewai_tools``."""
+    if (server := getattr(tool, "server_name", None)) is not None:
+        return server
+    return "mcp" if type(tool).__module__.startswith("mcpadapt") else None
 
 
 def _ours(hook: object) -> bool:

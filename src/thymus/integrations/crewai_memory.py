@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -15,7 +14,6 @@ from thymus.conversation import UNKNOWN, Conversation
 from thymus.core.beliefs import Status
 from thymus.core.provenance import ASSISTANT
 from thymus.core.quoting import name, standing
-from thymus.errors import MemoryNotFoundError
 
 if TYPE_CHECKING:
     from crewai.memory.storage.backend import StorageBackend
@@ -96,6 +94,7 @@ class ThymusStorage:
         if _consolidating():
             return 0
         talk, given = self._talk(), self.inner.list_records(scope_prefix, limit=_MOST)
+        known = _known_of(talk, given)
         found = {
             record.id: memories
             for record in given
@@ -104,7 +103,7 @@ class ThymusStorage:
             and (not categories or set(categories) & set(record.categories))
             and (older_than is None or record.created_at < older_than)
             and all(record.metadata.get(key) == value for key, value in (metadata_filter or {}).items())
-            and (memories := _known(talk, record))
+            and (memories := known[record.id])
         }
         if not found:
             return 0
@@ -148,7 +147,8 @@ class ThymusStorage:
         talk, wanted = self._talk(), max(1, limit)
         while True:
             hits = search(wanted)
-            own = [(record, score, memories) for record, score in hits if _remembered(memories := _known(talk, record))]
+            known = _known_of(talk, [record for record, _ in hits])
+            own = [(record, score, memories) for record, score in hits if _remembered(memories := known[record.id])]
             stand = [hit for hit in own if _stands(hit[0], hit[2])]
             if len(stand) >= limit or len(hits) < wanted or wanted >= _MOST:
                 break
@@ -163,8 +163,10 @@ class ThymusStorage:
         found = talk.guard.recall(nearest[:_LONGEST_QUESTION], k=self._runs.k)
         talk.show(*found.contested)
         run = self._current()
-        if run is None or run.tells(found.notice):
+        if run is None:
             self._runs.tell(found.notice)
+        else:
+            self._runs.tell_once(talk, found.notice)
         return frozenset(memory.id for memory in found.contested)
 
     def get_record(self, record_id: str) -> MemoryRecord | None:
@@ -185,21 +187,18 @@ class ThymusStorage:
     def sweep(self) -> int:
         """Erase from CrewAI's storage what ``MemoryGuard.forget`` has erased, which knows nothing of that copy."""
         talk = self._talk()
-        gone = [
-            record.id
-            for record in self.inner.list_records(limit=_MOST)
-            if (memories := _known(talk, record)) and not _remembered(memories)
-        ]
+        known = _known_of(talk, self.inner.list_records(limit=_MOST))
+        gone = [id_ for id_, memories in known.items() if memories and not _remembered(memories)]
         return self.inner.delete(record_ids=gone) if gone else 0
 
     def _listed(self, scope_prefix: str | None, *, stands: bool) -> list[MemoryRecord]:
         talk = self._talk()
+        listed = [one for one in self.inner.list_records(scope_prefix, limit=_MOST) if _in(one, scope_prefix)]
+        known = _known_of(talk, listed)
         return [
             _labelled(talk, record, memories) if stands else record
-            for record in self.inner.list_records(scope_prefix, limit=_MOST)
-            if _in(record, scope_prefix)
-            and _remembered(memories := _known(talk, record))
-            and _stands(record, memories) is stands
+            for record in listed
+            if _remembered(memories := known[record.id]) and _stands(record, memories) is stands
         ]
 
     def count(self, scope_prefix: str | None = None) -> int:
@@ -276,11 +275,17 @@ def _ids(record: MemoryRecord) -> list[str]:
 def _known(talk: Conversation, record: MemoryRecord) -> list[Memory]:
     """The memories behind a record, without text where they were forgotten; none where it is another user's, or was
     never written through Thymus."""
-    found = []
-    for id_ in _ids(record):
-        with contextlib.suppress(MemoryNotFoundError):
-            found.append(talk.guard.get(id_))
-    return found
+    return _known_of(talk, [record])[record.id]
+
+
+def _known_of(talk: Conversation, records: Iterable[MemoryRecord]) -> dict[str, list[Memory]]:
+    """``_known`` of each by its id, in one read of the store."""
+    ids = {record.id: _ids(record) for record in records}
+    guard = talk.guard
+    wanted = list(dict.fromkeys(one for some in ids.values() for one in some))
+    beliefs = guard._parts.store.get(guard._scope, wanted)  # noqa: SLF001 -- a guard gives one memory at a time
+    memories = {one.id: one for one in guard._records(list(beliefs.values()))}  # noqa: SLF001
+    return {id_: [memories[one] for one in some if one in memories] for id_, some in ids.items()}
 
 
 def _remembered(memories: list[Memory]) -> bool:

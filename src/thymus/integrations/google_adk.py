@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -21,10 +20,10 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakSet
 
 from thymus.core.actions import Answer
-from thymus.core.provenance import ASSISTANT, USER, Assurance, Source
+from thymus.core.provenance import ASSISTANT, USER, Source
 from thymus.errors import ConfigError, InputError, MemoryNotFoundError
-from thymus.extract import pastes
-from thymus.integrations.adapter import LEARNED, Adapter, Failing, context, missing, plain
+from thymus.integrations.adapter import LEARNED, Failing, context, missing, plain
+from thymus.integrations.runs import Runs, served
 from thymus.results import LONGEST
 from thymus.sources.origins import NOBODY
 
@@ -58,13 +57,9 @@ _RECALLS: Final = "load_memory"
 """ADK's own tool: what it returns was remembered before."""
 _ASKED_BY_ADK: Final = frozenset({"adk_request_confirmation", "adk_request_credential", "adk_request_input"})
 """Calls that ADK itself puts to the host: no tool ran, and a password may be the answer."""
-_MOST_SAID: Final = 50
-"""Messages of the user that a checked call may take its values from, the latest."""
 _SEARCHES: Final = "adk-searches"
 """The conversation of the searches of which nothing says in which session they are made."""
 _DEEPEST_PART: Final = 2
-_SHORTEST_QUESTION: Final = 3
-_LONGEST_QUESTION: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,24 +87,23 @@ def user_of(app_name: str, user_id: str) -> str:
 class _Heard:
     """What is kept of a conversation while it goes on.
 
-    :param said: the user's own words, for the values of a checked call.
-    :param told: notices that the user has had since their latest message; kept beside the searches.
     :param notice: the one that stands.
     :param events: ids of the events that the memory service has taken.
+    :param begun: whether what its session held before was looked at.
     """
 
-    said: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_SAID))
-    told: set[str] = field(default_factory=set)
     notice: str = ""
     events: set[str] = field(default_factory=set)
+    begun: bool = False
 
 
 class _Memory:
     """What the plugin and the memory service share. Called in threads."""
 
-    def __init__(self, adapter: Adapter, *, users_words: bool, whose: Callable[[str, str], str]) -> None:
+    def __init__(self, adapter: Runs, *, users_words: bool, whose: Callable[[str, str], str]) -> None:
         self.adapter, self.users_words, self._whose = adapter, users_words, whose
         self.agents: set[str] = set()
+        self.servers: dict[str, object] = {}
         self._heard: WeakKeyDictionary[Conversation, _Heard] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
@@ -124,42 +118,52 @@ class _Memory:
                 return call.talk
         return self.adapter.conversation(_SEARCHES if session_id is None else f"adk/{session_id}", user=user)
 
+    def talk_in(self, session: Session) -> Conversation:
+        """``talk``. When it begins, what the session holds is read: an earlier process may have shown it to a model."""
+        talk = self.talk(session.app_name, session.user_id, session.id)
+        heard = self.heard(talk)
+        if not heard.begun:
+            for event in list(session.events):
+                for answer in _responses(event.content) if event.content is not None else ():
+                    self.answered(talk, session.id, answer, _call_of(session.events, answer), states=False)
+                if event.grounding_metadata is not None:
+                    talk.read("", source=NOBODY)
+            heard.begun = True
+        return talk
+
     def heard(self, talk: Conversation) -> _Heard:
         """What is kept of a conversation."""
         with self._lock:
             return self._heard.setdefault(talk, _Heard())
 
-    def searches(self, user: str) -> _Heard:
-        """What is kept of a user's searches, and of what the user was told in whatever session."""
-        return self.heard(self.adapter.conversation(_SEARCHES, user=user))
+    def searches(self, talk: Conversation) -> Conversation:
+        """The conversation of this user's searches, beside which is kept what they were told in whatever session."""
+        return self.adapter.conversation(_SEARCHES, user=talk.guard.user_id)
 
     def recall(self, talk: Conversation, question: str, *, again: bool = False) -> Recall | None:
         """What bears on a question. Each notice is told once for each message of the user, or else ``again``."""
-        question = question.strip()[:_LONGEST_QUESTION]
-        if len(question) < _SHORTEST_QUESTION:
+        found = self.adapter.ask(talk, question)
+        if found is None:
             return None
-        found, told = talk.recall(question, k=self.adapter.k), self.searches(talk.guard.user_id).told
         self.heard(talk).notice = found.notice
-        with self._lock:
-            fresh = again or found.notice not in told
-            told.add(found.notice)
-        if fresh:
+        if again:
             self.adapter.tell(found.notice)
+        else:
+            self.adapter.tell_once(self.searches(talk), found.notice)
         return found
 
     def take_message(self, run: InvocationContext, message: types.Content) -> None:
         """Learn a message that the host handed in."""
         session = run.session
-        talk, text = self.talk(session.app_name, session.user_id, session.id), _text(message)
-        heard = self.heard(talk)
-        heard.notice = ""
-        self.searches(talk.guard.user_id).told.clear()
+        talk, text = self.talk_in(session), _text(message)
+        if not self.adapter.attests(talk):
+            return
+        self.heard(talk).notice = ""
+        self.adapter.goes_on(self.searches(talk))
         for answer in _responses(message):
             call = _call_of(session.events, answer)
             self.answered(talk, f"{session.id}/{run.invocation_id}", answer, call, states=call is not None)
         if text:
-            if self.users_words and (own := pastes.split(text).own.strip()):
-                heard.said.append(own)
             self.said(talk, text, message_id=f"adk/{session.id}/{run.invocation_id}")
 
     def said(self, talk: Conversation, text: str, *, message_id: str) -> None:
@@ -204,10 +208,9 @@ class _Memory:
             self._show_again(talk, result)
             return
         if tool in self.agents:
-            said = "\n".join(_texts(plain(result)))
-            source = Source(channel=ASSISTANT, identity=self.adapter.tool(tool).identity, assurance=Assurance.REPORTED)
-            talk.read(said[:LONGEST], source=source, all_of_it=len(said) <= LONGEST)
+            self.adapter.agent_answered(talk, tool, "\n".join(_texts(plain(result))))
             return
+        server = self.servers.get(tool)
         self.adapter.tool_returned(
             talk,
             tool,
@@ -215,7 +218,9 @@ class _Memory:
             arguments=arguments,
             call_id=call_id,
             failed=not states or _failed(result),
-            open_world=open_world and tool not in self.adapter.authenticated,
+            server=server,
+            open_world=open_world
+            and (tool if server is None else served(tool, server)) not in self.adapter.authenticated,
         )
 
     def _show_again(self, talk: Conversation, result: object) -> None:
@@ -286,8 +291,9 @@ class ThymusPlugin(BasePlugin):
         failing: Failing = "closed",
     ) -> None:
         super().__init__(name=name)
-        self._adapter = Adapter(
+        self._adapter = Runs(
             guard,
+            checked=checked,
             open_world=open_world,
             authenticated=authenticated,
             ignored=ignored,
@@ -295,9 +301,6 @@ class ThymusPlugin(BasePlugin):
             on_notice=on_notice,
             failing=failing,
         )
-        if isinstance(checked, str):
-            raise ConfigError(f'checked is a list of names of tools: checked=["{checked[:40]}"]')
-        self._checked = frozenset(checked)
         self._memory = _Memory(self._adapter, users_words=users_words, whose=whose)
         self._not_run: WeakSet[ToolContext] = WeakSet()
 
@@ -313,8 +316,10 @@ class ThymusPlugin(BasePlugin):
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Add what bears on the message to the system instruction, for this call only."""
         with self._adapter.failures("nothing was recalled"):
+            self._note_tools(llm_request.tools_dict.values())
             question = _text(callback_context.user_content)
-            found = await asyncio.to_thread(self._memory.recall, self._talk(callback_context), question)
+            talk = await asyncio.to_thread(self._talk, callback_context)
+            found = await asyncio.to_thread(self._memory.recall, talk, question)
             if text := context(found):
                 llm_request.append_instructions([text])
 
@@ -331,8 +336,10 @@ class ThymusPlugin(BasePlugin):
         """Refuse a call of a checked tool, or have ADK ask the user, where memory does not allow it."""
         talk = refused = None
         with self._adapter.failures(f"a call of {tool.name[:80]} is in no conversation"):
-            talk = self._talk(tool_context)
-        if tool.name in self._checked:
+            self._note_tools([tool])
+            talk = await asyncio.to_thread(self._talk, tool_context)
+            self._adapter.call_begins(talk, tool_context)
+        if tool.name in self._adapter.checked:
             refused = await asyncio.to_thread(self._refused, talk, tool, tool_args, tool_context)
         if refused is not None:
             self._not_run.add(tool_context)
@@ -343,7 +350,7 @@ class ThymusPlugin(BasePlugin):
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
     ) -> None:
         """Learn what the tool returned. It is handed on as it is."""
-        _over(tool_context)
+        self._over(tool_context)
         states = tool_context not in self._not_run
         with self._adapter.failures(f"a result of {tool.name[:80]} was not learned"):
             await asyncio.to_thread(self._take, tool, tool_args, tool_context, result, states)
@@ -353,18 +360,30 @@ class ThymusPlugin(BasePlugin):
     ) -> None:
         """Note what the error says, which states nothing. What becomes of it is ADK's business."""
         self._not_run.add(tool_context)  # what another plugin makes of it is no result
-        _over(tool_context)
+        self._over(tool_context)
         if isinstance(error, Exception):  # who is cancelled says nothing
             with self._adapter.failures(f"an error of {tool.name[:80]} was not noted"):
                 await asyncio.to_thread(self._take, tool, tool_args, tool_context, str(error), False)
 
+    def _over(self, where: ToolContext) -> None:
+        self._adapter.call_ends(where)
+        _WITHIN.set(tuple(call for call in _WITHIN.get() if call.where is not where))
+
     def _talk(self, where: CallbackContext | ToolContext) -> Conversation:
-        session = where.session
-        return self._memory.talk(session.app_name, session.user_id, session.id)
+        return self._memory.talk_in(where.session)
+
+    def _note_tools(self, tools: Iterable[object]) -> None:
+        """Note which tools are agents and which are of MCP servers: the events of a session have only their names."""
+        for tool in tools:
+            name = str(getattr(tool, "name", ""))
+            if any(isinstance(getattr(tool, inner, None), BaseNode) for inner in ("agent", "node")):
+                self._memory.agents.add(name)
+            if getattr(tool, "raw_mcp_tool", None) is not None:
+                manager = getattr(tool, "_mcp_session_manager", None)
+                reached = getattr(manager, "_connection_params", None)
+                self._memory.servers[name] = getattr(reached, "server_params", None) or reached or "mcp"
 
     def _take(self, tool: BaseTool, arguments: dict[str, Any], where: ToolContext, result: Any, states: bool) -> None:
-        if any(isinstance(getattr(tool, inner, None), BaseNode) for inner in ("agent", "node")):
-            self._memory.agents.add(tool.name)
         hints = getattr(getattr(tool, "raw_mcp_tool", None), "annotations", None)
         self._memory.returned(
             self._talk(where),
@@ -383,9 +402,11 @@ class ThymusPlugin(BasePlugin):
         if talk is None:
             return {"error": f"{tool.name} was not called: nothing says in whose conversation"}
         try:
-            verdict = self._adapter.check(talk, tool.name, arguments, said=list(self._memory.heard(talk).said))
+            verdict = self._adapter.verdict(talk, tool.name, arguments)
         except Exception as error:  # noqa: BLE001 -- whatever it is: what was not checked is not done
             return {"error": f"{tool.name} was not called: its arguments could not be checked ({type(error).__name__})"}
+        if verdict is None:
+            return {"error": f"{tool.name} was not called: its arguments could not be checked"}
         if verdict.allowed:
             return None
         asked = where.tool_confirmation
@@ -470,10 +491,6 @@ class ThymusMemoryService(BaseMemoryService):
             for line, memory in lines
         ]
         return SearchMemoryResponse(memories=entries)
-
-
-def _over(where: ToolContext) -> None:
-    _WITHIN.set(tuple(call for call in _WITHIN.get() if call.where is not where))
 
 
 def _text(content: types.Content | None) -> str:

@@ -40,6 +40,7 @@ try:
         ToolCallRequest,
     )
     from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+    from langchain_core.tools import BaseTool
     from langgraph.config import get_config
     from langgraph.errors import GraphBubbleUp
     from langgraph.types import Command, interrupt
@@ -60,12 +61,14 @@ class ThymusState(AgentState[Any]):
     """What the middleware keeps beside the messages; the host can hand none of it in.
 
     ``thymus_notice`` is what the user is to be told of this run. The others are private: a run's own name, the last
-    message of a run that ended, and what the user said.
+    message and the step when a run was last begun or ended, whether it ended, and what the user said.
     """
 
     thymus_notice: NotRequired[Annotated[str, OmitFromInput]]
     thymus_run: NotRequired[Annotated[str, PrivateStateAttr]]
-    thymus_ended: NotRequired[Annotated[str, PrivateStateAttr]]
+    thymus_last: NotRequired[Annotated[str, PrivateStateAttr]]
+    thymus_step: NotRequired[Annotated[int, PrivateStateAttr]]
+    thymus_ended: NotRequired[Annotated[bool, PrivateStateAttr]]
     thymus_said: NotRequired[Annotated[list[str], PrivateStateAttr]]
 
 
@@ -105,6 +108,7 @@ class _Call:
     run: _Run | None
     request: ToolCallRequest
     tool: str
+    adapter: Adapter
     source: Source
     id: str
 
@@ -131,7 +135,9 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
         ``user_id`` of the context, an attribute or a key.
     :param learn_user: whether the user's messages are learned. Not where something else words them: an agent that a
         program of yours calls with texts it composed.
-    :param open_world, authenticated, ignored, k, on_notice, failing: as of ``thymus.integrations.adapter.Adapter``.
+    :param authenticated: the tools that you vouch for: the objects, or names where all of the agent's tools are yours.
+        A name does not vouch for what an MCP server offers under it.
+    :param open_world, ignored, k, on_notice, failing: as of ``thymus.integrations.adapter.Adapter``.
     :raises ConfigError: where the options contradict each other.
     """
 
@@ -145,7 +151,7 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
         user: Callable[[Any], object] | None = None,
         learn_user: bool = True,
         open_world: Iterable[str] = (),
-        authenticated: Iterable[str] = (),
+        authenticated: Iterable[str | BaseTool] = (),
         ignored: Iterable[str] = (),
         k: int = 8,
         on_notice: Callable[[str], object] | None = None,
@@ -160,15 +166,16 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
             self._guarded = frozenset(guarded)
             self._policy = ActionPolicy().adjusted(tools=dict.fromkeys(self._guarded, "high"))
         self._user, self._learn_user, self._on_notice = user, learn_user, on_notice
-        self._adapter = Adapter(
-            guard,
-            open_world=open_world,
-            authenticated=authenticated,
-            ignored=ignored,
-            k=k,
-            on_notice=self._note,
-            failing=failing,
-        )
+        self._vouched, names = lc.vouched(authenticated)
+        options: dict[str, Any] = {
+            "open_world": open_world,
+            "ignored": ignored,
+            "k": k,
+            "on_notice": self._note,
+            "failing": failing,
+        }
+        self._adapter = Adapter(guard, authenticated=names, **options)
+        self._plain = Adapter(guard, **options)  # for tools that only bear the name of one that is vouched for
         # One that was forgotten is read from the state again: nothing unknown has entered it.
         self._talks = Conversations(self._adapter.guard, lambda guard, _: _Talk(guard))
 
@@ -177,7 +184,7 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
     def before_agent(self, state: ThymusState, runtime: Any) -> dict[str, Any]:
         """Learn what the host handed in as its user's message."""
         name = uuid.uuid4().hex
-        update: dict[str, Any] = {"thymus_run": name, "thymus_notice": ""}
+        update: dict[str, Any] = {"thymus_run": name, "thymus_notice": "", **lc.mark(state, get_config(), ended=False)}
         lost = "the user's message was not learned"
         run = self._run({**state, "thymus_run": name}, runtime, lost)
         if run is not None:
@@ -193,8 +200,7 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
 
     def after_agent(self, state: ThymusState, runtime: Any) -> dict[str, Any]:  # noqa: ARG002
         """Note where the run ended: what comes next in the thread is what the host hands in."""
-        messages = lc.messages_of(state)
-        return {"thymus_ended": messages[-1].id or "" if messages else ""}
+        return lc.mark(state, get_config(), ended=True)
 
     async def aafter_agent(self, state: ThymusState, runtime: Any) -> dict[str, Any]:
         """As ``after_agent``."""
@@ -278,8 +284,10 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
         if not run.nested:
             said += state.get("thymus_said") or ()
             first = "thymus_run" not in state
-            new = lc.handed_in(messages, first=first, ended=state.get("thymus_ended"))
+            new = lc.handed_in(state, get_config())
             own = [message for message in new if lc.unmarked(message, user)]
+            if not new and lc.trailing(state):
+                self._note("The run before broke off: what has come into the thread since was not learned as yours.")
             # In the first run the history is the host's, too; its tools' results and models' words still enter.
             theirs = [message for message in messages if lc.unmarked(message, user)] if first else own
             run.talk.known.update(map(lc.key, theirs))
@@ -325,7 +333,7 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
 
     def _take(self, call: _Call, run: _Run, content: object, *, states: bool) -> None:
         metadata = getattr(call.request.tool, "metadata", None) or {}
-        self._adapter.tool_returned(
+        call.adapter.tool_returned(
             run.talk,
             call.tool if call.request.tool is not None else "",
             content,
@@ -338,7 +346,8 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
     @contextlib.contextmanager
     def _calling(self, call: _Call) -> Iterator[None]:
         """While a tool runs it is the one who writes. What it raises may be shown to the model by who catches it."""
-        with writing_as(call.source, call.run.talk if call.run else None):
+        # Where nobody knows what has entered, nobody vouches for what is written either.
+        with writing_as(call.source, call.run.talk) if call.run else writing_as(UNKNOWN):
             try:
                 yield
             except GraphBubbleUp:
@@ -413,11 +422,13 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
             with _noting(run.talk), self._adapter.failures(lost):
                 self._catch_up(run, messages, lc.get(request.state, "thymus_said") or ())
         of = lc.asked_by(messages, request.tool_call["id"])
+        adapter = self._adapter if lc.is_vouched(request.tool, self._vouched) else self._plain
         call = _Call(
             run=run,
             request=request,
             tool=name,
-            source=self._adapter.tool(name if request.tool is not None else ""),
+            adapter=adapter,
+            source=adapter.tool(name if request.tool is not None else ""),
             id=f"langchain/{run.name if run is not None else ''}/{of}/{request.tool_call['id']}",
         )
         if self._guarded is not None and self._guarded.isdisjoint((name, asked_for)):

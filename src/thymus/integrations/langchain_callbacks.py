@@ -32,6 +32,7 @@ class _Started:
     call_id: str | None = None
     thread: str = ""
     open_world: bool = False
+    of_mcp: bool = False
 
 
 class ThymusCallbackHandler(BaseCallbackHandler):
@@ -47,6 +48,7 @@ class ThymusCallbackHandler(BaseCallbackHandler):
     def __init__(self, guard: MemoryGuard | AsyncMemoryGuard, **options: Any) -> None:
         super().__init__()
         self._adapter = Adapter(guard, **options)
+        self._plain = Adapter(guard, **{**options, "authenticated": ()})  # for what an MCP server offers
         self.raise_error = self._adapter.failing == "closed"
         self._running: dict[uuid.UUID, _Started] = {}
 
@@ -68,6 +70,7 @@ class ThymusCallbackHandler(BaseCallbackHandler):
             call_id=known.get("tool_call_id"),
             thread=str(marks.get("thread_id") or ""),
             open_world=marks.get(lc.OPEN_WORLD) is True,
+            of_mcp=not lc.MCP_MARKS.isdisjoint(marks),
         )
 
     def on_tool_end(self, output: Any, *, run_id: uuid.UUID, **known: Any) -> None:
@@ -89,7 +92,7 @@ class ThymusCallbackHandler(BaseCallbackHandler):
 
     def _learn(self, started: _Started, tool: str, result: object, run_id: uuid.UUID, *, states: bool = True) -> None:
         with self._adapter.failures(f"a result of tool {tool!r} was not learned"):
-            self._adapter.tool_returned(
+            (self._plain if started.of_mcp else self._adapter).tool_returned(
                 self._adapter.conversation(started.thread),
                 tool,
                 result,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from thymus.conversation import UNKNOWN
@@ -12,6 +11,7 @@ from thymus.integrations.adapter import missing
 
 try:
     from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+    from langchain_core.tools import BaseTool
     from langgraph.types import Command
 except ImportError as error:
     raise missing("langchain", "langchain") from error
@@ -22,6 +22,13 @@ LONGEST_SAID: Final = 20_000
 """Characters of them."""
 OPEN_WORLD: Final = "openWorldHint"
 """What an MCP server says of a tool, as langchain-mcp-adapters hands it on in the tool's metadata."""
+_MCP_MODULE: Final = "langchain_mcp"
+MCP_MARKS: Final = frozenset({OPEN_WORLD, "readOnlyHint", "destructiveHint", "idempotentHint", "_meta"})
+"""Keys of a tool's metadata by which it is an MCP server's."""
+_FIRST: Final = 1
+"""The step in which the first node of a new thread runs: its input came in step -1, and was handed out in step 0."""
+_NEXT: Final = 3
+"""Steps from a node to the first of the next run, where none ran between: one for the input, one to hand it out."""
 _SOURCE: Final = "lc_source"  # by which LangChain marks a message that a middleware composed (a summary)
 
 
@@ -76,17 +83,71 @@ def returned(result: object) -> Iterator[BaseMessage]:
             yield from returned(one)
 
 
-def handed_in(messages: Sequence[BaseMessage], *, first: bool, ended: str | None) -> list[BaseMessage]:
+def mark(state: Any, config: Mapping[str, Any], *, ended: bool) -> dict[str, Any]:
+    """What the state keeps of how far a run had come when it began, or ended."""
+    messages = messages_of(state)
+    last = (messages[-1].id or "") if messages else ""
+    return {"thymus_last": last, "thymus_step": _step(config), "thymus_ended": ended}
+
+
+def trailing(state: Any) -> list[BaseMessage]:
+    """The messages of a user at the end of a thread, but for what was there at its last mark; oldest first."""
+    last, new = get(state, "thymus_last"), []
+    for message in reversed(messages_of(state)):
+        if not isinstance(message, HumanMessage) or (last and message.id == last):
+            break
+        new.append(message)
+    return new[::-1]
+
+
+def handed_in(state: Any, config: Mapping[str, Any]) -> list[BaseMessage]:
     """The messages of a user that the host has just handed in, oldest first.
 
-    :param first: no run has been in this thread.
-    :param ended: the id of the last message of the run before.
+    Any node of a run may add messages that look the same: a tool's ``Command``, another middleware. So they are the
+    host's only where no node ran after the last mark: LangGraph counts the steps of a thread. Of a thread that ended
+    it may also be said by its last message, since only the host adds to it then.
     """
-    new = list(takewhile(lambda message: isinstance(message, HumanMessage), reversed(messages)))[::-1]
+    new, messages, step = trailing(state), messages_of(state), _step(config)
     before = messages[-len(new) - 1] if len(messages) > len(new) else None
-    if first or (before is not None and before.id and before.id == ended):
-        return new
-    return new[-1:]  # the run before broke off: what stands before the last a tool or a middleware may have added
+    if get(state, "thymus_run") is None:  # the first run: all is the host's, unless others ran here without thymus
+        return new if step == _FIRST else [] if isinstance(before, ToolMessage) else new[-1:]
+    idle = step == (get(state, "thymus_step") or 0) + _NEXT
+    last = get(state, "thymus_last")
+    ended = get(state, "thymus_ended") and last and before is not None and before.id == last
+    return new if idle or ended else []
+
+
+def _step(config: Mapping[str, Any]) -> int:
+    step = (config.get("metadata") or {}).get("langgraph_step")
+    return step if isinstance(step, int) else -1
+
+
+def vouched(given: Iterable[str | BaseTool]) -> tuple[dict[str, list[BaseTool]], Iterable[str]]:
+    """The tools that a host vouches for, as objects by their names, and all names."""
+    if isinstance(given, str):
+        return {}, given  # which is an error that the adapter tells of
+    given = list(given)
+    tools: dict[str, list[BaseTool]] = {}
+    for one in given:
+        if isinstance(one, BaseTool):
+            tools.setdefault(one.name, []).append(one)
+    return tools, [one.name if isinstance(one, BaseTool) else one for one in given]
+
+
+def is_vouched(tool: BaseTool | None, objects: Mapping[str, list[BaseTool]]) -> bool:
+    """Whether a name that is vouched for may be this tool's: it is the very object given, or no MCP server's."""
+    if tool is None:
+        return False
+    if tool.name in objects:
+        return any(tool is one for one in objects[tool.name])
+    return not _is_of_mcp(tool)
+
+
+def _is_of_mcp(tool: BaseTool) -> bool:
+    """Whether langchain-mcp-adapters made it, or it bears what an MCP server says of its tools."""
+    code = getattr(tool, "coroutine", None) or getattr(tool, "func", None)
+    module = str(getattr(code, "__module__", ""))
+    return module.startswith(_MCP_MODULE) or not MCP_MARKS.isdisjoint(tool.metadata or ())
 
 
 def composed(message: BaseMessage) -> bool:

@@ -33,7 +33,8 @@ except ImportError as error:  # pragma: no cover
     raise missing("langgraph", "langgraph") from error
 
 from thymus.core.provenance import Source
-from thymus.integrations.langgraph_steps import Desk, GuardError, Steps
+from thymus.integrations.langgraph_follow import GuardError, Steps
+from thymus.integrations.langgraph_steps import Desk
 from thymus.integrations.langgraph_values import RESERVED, Namespace, Value
 from thymus.integrations.writing import writing_as
 

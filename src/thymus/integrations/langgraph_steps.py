@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
-from urllib.parse import quote as escaped
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from langgraph.store.base import (
     GetOp,
     InvalidNamespaceError,
     Item,
     ListNamespacesOp,
-    MatchCondition,
     Op,
     PutOp,
     Result,
@@ -26,6 +23,7 @@ from thymus.core.provenance import Source
 from thymus.core.quoting import name, quote
 from thymus.errors import InputError
 from thymus.integrations import keyed
+from thymus.integrations.langgraph_follow import EVERY, Following, GuardError, Steps, bound
 from thymus.integrations.langgraph_values import (
     RESERVED,
     Doc,
@@ -35,7 +33,6 @@ from thymus.integrations.langgraph_values import (
     State,
     Value,
     Who,
-    digest,
     index_of,
     marks,
     message_id,
@@ -45,60 +42,18 @@ from thymus.integrations.writing import writer
 
 if TYPE_CHECKING:
     from thymus.core.beliefs import Belief
-    from thymus.integrations.adapter import Adapter
     from thymus.records import Explanation, Written
 
-KEPT: Final = 20
-"""Values of one key that are kept although they were superseded or declined, for an undo."""
+MOST_WAITING: Final = 50
+"""Values of one source that wait for the user at one key; past that its oldest are declined, and the user is told."""
 _PAGE: Final = 1_000
 _ATTEMPTS: Final = 12
-_EVERY: Final = 1_000_000
-_LONGEST_SCOPE: Final = 180
 _LONGEST_QUESTION: Final = 2_000
 _SHORTEST_QUESTION: Final = 3
 
-T = TypeVar("T")
-Steps: TypeAlias = Generator[Any, Any, T]
-"""What to do, without saying how: it yields operations for the wrapped store and calls of the guard, and is sent what
-came of them. So there is one implementation for ``batch`` and ``abatch``."""
 
-
-class GuardError(Exception):
-    """The guard failed, not the wrapped store."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-class Desk:
-    """A guard, and what a store's operations come to under it.
-
-    :param source: who writes where nobody was noted.
-    """
-
-    def __init__(
-        self,
-        adapter: Adapter,
-        source: Source,
-        texts: Callable[[Mapping[str, Any]], str] | None,
-        scope: Callable[[Namespace], str] | None,
-    ) -> None:
-        self._adapter, self._source, self._texts, self._scope = adapter, source, texts, scope
-        self._guards: dict[str, Pair] = {}
-        self._seen: dict[str, int] = {}
-
-    def _soft(self, steps: Steps[T], what: str) -> Steps[T | None]:
-        """The steps; ``None`` where the guard fails and that is to be survived."""
-        try:
-            return (yield from steps)
-        except GuardError as failed:
-            self._survive(failed.error, what)
-            return None
-
-    def _survive(self, error: Exception, what: str) -> None:
-        with self._adapter.failures(what):
-            raise error
+class Desk(Following):
+    """A guard, and what a store's operations come to under it."""
 
     # Reading
 
@@ -176,16 +131,29 @@ class Desk:
     def _found(self, op: SearchOp) -> Steps[list[Any]]:
         """A search that sees nothing of what is reserved: below the root it cannot, at the root it goes by labels."""
         if op.namespace_prefix:
-            return (yield [op])[0]  # type: ignore[no-any-return]
-        roots: list[Namespace] = yield from self._namespaces(ListNamespacesOp(max_depth=1, limit=_EVERY))
+            return (yield from self._under(op))
+        roots: list[Namespace] = yield from self._namespaces(ListNamespacesOp(max_depth=1, limit=EVERY))
         if len(roots) == 1:
-            return (yield [op._replace(namespace_prefix=roots[0])])[0]  # type: ignore[no-any-return]
-        end = op.offset + op.limit
-        every = yield [op._replace(namespace_prefix=root, offset=0, limit=end) for root in roots]
-        items = [item for part in every for item in part]
+            return (yield from self._under(op._replace(namespace_prefix=roots[0])))
+        end, items = op.offset + op.limit, []
+        for root in roots:
+            items += yield from self._under(op._replace(namespace_prefix=root, offset=0, limit=end))
         if op.query:
             items.sort(key=lambda item: -1.0 if item.score is None else item.score, reverse=True)
         return items[op.offset : end]
+
+    def _under(self, op: SearchOp) -> Steps[list[Any]]:
+        """A search that finds nothing beside its namespace: some stores compare the beginning of a text."""
+        found: list[Any] = (yield [op])[0]
+        if all(_is_under(item.namespace, op.namespace_prefix) for item in found):
+            return found
+        end = more = op.offset + op.limit
+        while True:
+            more = max(_PAGE, more * 8)
+            got = (yield [op._replace(offset=0, limit=more)])[0]
+            own = [item for item in got if _is_under(item.namespace, op.namespace_prefix)]
+            if len(own) >= end or len(got) < more:
+                return own[op.offset : end]
 
     def _namespaces(self, op: ListNamespacesOp) -> Steps[list[Namespace]]:
         roots = [one.path[0] for one in op.match_conditions or () if one.match_type == "prefix" and one.path]
@@ -212,115 +180,6 @@ class Desk:
             if one.status is Status.ACTIVE and not (one.source.is_user and not one.lineage)
         ]
         return (yield from self._places(scope, aside))
-
-    # Following the guard
-
-    def _follow_under(self, prefix: Namespace) -> Steps[None]:
-        condition = MatchCondition(match_type="prefix", path=(RESERVED, "key", *prefix))
-        [known] = yield [ListNamespacesOp(match_conditions=(condition,), limit=_EVERY)]
-        for scope in dict.fromkeys(self.scope_of(tuple(namespace[2:])) for namespace in known):
-            yield from self._follow(scope)
-
-    def _follow(self, scope: str, also: Iterable[Place] = ()) -> Steps[None]:
-        """Show what the guard says by now. Looks again after it wrote: others may have decided meanwhile.
-
-        :param also: places to look at whether anything was decided on them or not.
-        """
-        pair, also = self.pair(scope), set(also)
-        version = yield pair.version
-        since = began = self._seen.get(scope)
-        if since is None:
-            [kept] = yield [GetOp((RESERVED, "scope"), digest(scope), refresh_ttl=False)]
-            since = version if kept is None else int(kept.value["seq"])
-        while version != since or also:
-            changed = yield _bound(pair.changed, since)
-            places = (yield from self._places(scope, changed)) | also
-            also = set()
-            for place in sorted(places):
-                yield from self._show(pair, place)
-            since, version = version, (yield pair.version)
-        if since != began:
-            yield [PutOp((RESERVED, "scope"), digest(scope), {"seq": since, "scope": scope}, index=False)]
-            self._seen[scope] = since
-
-    def _places(self, scope: str, ids: Sequence[str]) -> Steps[set[Place]]:
-        """Where the values stand that these memories are stated by."""
-        places: set[Place] = set()
-        for start in range(0, len(ids), _PAGE):
-            found = yield [GetOp(index_of(scope), id_, refresh_ttl=False) for id_ in ids[start : start + _PAGE]]
-            places |= {(tuple(at[0]), at[1]) for item in found if item for at in item.value["places"]}
-        return places
-
-    def _read(self, pair: Pair, place: Place) -> Steps[State]:
-        item, marker, kept = yield [
-            GetOp(*place, refresh_ttl=False),
-            GetOp(marks(place), place[1], refresh_ttl=False),
-            SearchOp(shelf(place), {"at": digest(*place[0], place[1])}, _PAGE, refresh_ttl=False),
-        ]
-        docs = [Doc(one.key, one.value) for one in kept]
-        known = (yield _bound(pair.known, [id_ for doc in docs for id_ in doc.ids])) if docs else {}
-        mark = marker.value if marker else {}
-        state = State(item=item, docs=docs, known=known, shown=mark.get("shown", ""), count=mark.get("count", 0))
-        if unsure := state.superseded_last():
-            return dataclasses.replace(state, kept=(yield _bound(pair.superseded_by_user, unsure)))
-        return state
-
-    def _show(self, pair: Pair, place: Place) -> Steps[None]:
-        """Show at a key what of it stands, and erase what was forgotten."""
-        state = yield from self._read(pair, place)
-        if not state.docs and not state.shown:
-            return
-        gone = [doc for doc in state.docs if any(id_ in state.known and state.known[id_].erased for id_ in doc.ids)]
-        standing = [doc for doc in state.docs if doc not in gone and state.stands(doc)]
-        if len(standing) > 1:
-            last = yield _bound(pair.last_changes, max(doc.value["seq"] for doc in standing))
-            standing.sort(key=lambda doc: state.rank(doc, last))
-        leading = standing[-1] if standing else None
-        if leading and leading.value["value"] is None:  # a request to delete that was granted
-            yield from self._erase(pair, place, state.docs)
-            return
-        writes: list[PutOp] = []
-        if leading and leading.name == state.shown and state.item is None:  # it has expired
-            gone, leading = [*gone, leading], None
-        if leading is None and state.shown:
-            writes.append(PutOp(*place, None))
-        elif leading and leading.name != state.shown:
-            writes.append(leading.put(place))
-        shown = leading.name if leading else ""
-        if shown != state.shown:
-            writes.append(PutOp(marks(place), place[1], {"shown": shown, "count": state.count}, index=False))
-        rest = [doc for doc in state.docs if doc not in gone and doc is not leading and not state.is_open(doc)]
-        rest.sort(key=lambda doc: -doc.value["n"])
-        writes += [PutOp(shelf(place), doc.key, None) for doc in (*gone, *rest[KEPT:])]
-        if writes:
-            yield writes
-        yield from self._unlist(pair, place, gone)
-
-    def _erase(self, pair: Pair, place: Place, docs: Sequence[Doc], *, shown: bool = True) -> Steps[None]:
-        """Values and what they state are gone, but for what is stated elsewhere too."""
-        mine = yield from self._unlist(pair, place, docs)
-        writes = [PutOp(shelf(place), doc.key, None) for doc in docs]
-        if shown:
-            [mark] = yield [GetOp(marks(place), place[1], refresh_ttl=False)]
-            writes.append(PutOp(*place, None))
-            if mark:  # the count goes on: no message has the id of one before
-                writes.append(PutOp(marks(place), place[1], {**mark.value, "shown": ""}, index=False))
-        yield writes
-        yield _bound(pair.forget, mine)
-
-    def _unlist(self, pair: Pair, place: Place, docs: Sequence[Doc]) -> Steps[list[str]]:
-        """Take a place from the index; the ids that stand nowhere else."""
-        ids = list(dict.fromkeys(id_ for doc in docs for id_ in doc.ids))
-        if not ids:
-            return []
-        listed = yield [GetOp(index_of(pair.scope), id_, refresh_ttl=False) for id_ in ids]
-        writes, alone = [], []
-        for id_, item in zip(ids, listed, strict=True):
-            others = [at for at in (item.value["places"] if item else ()) if (tuple(at[0]), at[1]) != place]
-            writes.append(PutOp(index_of(pair.scope), id_, {"places": others} if others else None, index=False))
-            alone += [] if others else [id_]
-        yield writes
-        return alone
 
     # Writing
 
@@ -353,7 +212,7 @@ class Desk:
             if before is current or not who.is_user:
                 return True
         number = state.count + 1
-        decided = yield _bound(self._decide, pair, op, state, who, number)
+        decided = yield bound(self._decide, pair, op, state, who, number)
         if decided is None:  # what it was to take the place of is gone
             return False
         written, is_data = decided
@@ -372,11 +231,30 @@ class Desk:
             ),
         ]
         yield from self._follow(pair.scope, [place])
-        yield from self._tell(pair, place, doc)
+        declined = 0 if who.is_user else (yield from self._thin(pair, place, who.source))
+        yield from self._tell(pair, place, doc, declined=declined)
         if current is not None and is_data and state.is_own_data(who) and state.is_mine(who) and current.key != doc.key:
             yield from self._erase(pair, place, [current], shown=False)  # what states nothing has no history
             yield from self._follow(pair.scope, [place])
         return True
+
+    def _thin(self, pair: Pair, place: Place, source: Source) -> Steps[int]:
+        """Decline the oldest of too many values that a source has waiting at a key; how many.
+
+        Or else whoever puts there again and again makes every later read of the key slow, and the rest hard to see.
+        """
+        state = yield from self._read(pair, place)
+        waiting = [doc for doc in state.docs if doc.sources[0].key == source.key and _waits(doc, state.status(doc))]
+        waiting.sort(key=lambda doc: doc.value["n"])
+        old = waiting[:-MOST_WAITING]
+        if not old:
+            return 0
+        kept = {id_ for doc in state.docs if doc not in old for id_ in doc.ids}
+        alone = [id_ for id_ in (yield from self._unlist(pair, place, old, take=False)) if id_ not in kept]
+        yield [PutOp(shelf(place), doc.key, {**doc.value, "unasked": False}, index=False) for doc in old]
+        yield bound(pair.settle, alone, False, ())
+        yield from self._follow(pair.scope, [place])
+        return len(old)
 
     def _decide(self, pair: Pair, op: PutOp, state: State, who: Who, number: int) -> tuple[Written, bool] | None:
         """What the guard makes of a value, and whether it is data that states nothing; ``None`` to look again."""
@@ -469,9 +347,12 @@ class Desk:
         yield from self._tell(pair, place, doc)
         return True
 
-    def _tell(self, pair: Pair, place: Place, doc: Doc) -> Steps[None]:
-        """Tell the user of a value that was withheld as it was put."""
-        known: dict[str, Belief] = yield _bound(pair.known, doc.ids)
+    def _tell(self, pair: Pair, place: Place, doc: Doc, *, declined: int = 0) -> Steps[None]:
+        """Tell the user of a value that was withheld as it was put.
+
+        :param declined: how many that had waited there longest were declined for it.
+        """
+        known: dict[str, Belief] = yield bound(pair.known, doc.ids)
         if doc.value["value"] is None:
             what = f"asks to delete {quote(place[1])}; it is kept"
         elif all(one.status in (Status.ACTIVE, Status.SUPERSEDED) for one in known.values()):
@@ -480,7 +361,8 @@ class Desk:
             said = " ".join(one.claim.text for one in known.values())
             what = f"says {quote(said)} at {quote(place[1])}; it is withheld"
         whose = ", ".join(dict.fromkeys(map(name, doc.sources)))
-        self._adapter.tell(f"{whose} {what} until you decide.")
+        over = f" More than {MOST_WAITING} of it waited there: the oldest ({declined}) declined." if declined else ""
+        self._adapter.tell(f"{whose} {what} until you decide.{over}")
 
     # The user's side
 
@@ -500,7 +382,7 @@ class Desk:
                 status=state.status(doc),
                 shown=doc is state.current,
                 memories=tuple(doc.ids),
-                contradicts=(yield _bound(pair.against, [id_ for id_ in doc.ids if id_ in state.known])),
+                contradicts=(yield bound(pair.against, [id_ for id_ in doc.ids if id_ in state.known])),
             )
             values.append((doc, value))
         return values
@@ -510,18 +392,18 @@ class Desk:
         yield from self._follow_under(prefix)
         asked: dict[str, set[str]] = {}
         found: list[Value] = []
-        [marks] = yield [SearchOp((RESERVED, "key", *prefix), limit=_EVERY, refresh_ttl=False)]
+        marks = yield from self._under(SearchOp((RESERVED, "key", *prefix), limit=EVERY, refresh_ttl=False))
         for mark in marks:
             place = (tuple(mark.namespace[2:]), mark.key)
             pair = self.pair(self.scope_of(place[0]))
             if query is not None and pair.scope not in asked:
-                recalled = yield _bound(pair.lines.recall, query)
+                recalled = yield bound(pair.lines.recall, query)
                 asked[pair.scope] = {one.id for one in recalled.contested}
             values = yield from self._values(pair, place)
             found += [
                 value
                 for doc, value in values
-                if _waits(doc, value) and (query is None or not asked[pair.scope].isdisjoint(value.memories))
+                if _waits(doc, value.status) and (query is None or not asked[pair.scope].isdisjoint(value.memories))
             ]
         return sorted(found, key=lambda value: value.at, reverse=True)
 
@@ -541,7 +423,7 @@ class Desk:
     def notice(self, namespace: Namespace, query: str) -> Steps[str]:
         """What the user should know beside an answer."""
         pair = self.pair(self.scope_of(namespace))
-        return (yield _bound(pair.lines.recall, query)).notice  # type: ignore[no-any-return]
+        return (yield bound(pair.lines.recall, query)).notice  # type: ignore[no-any-return]
 
     def resolve(self, namespace: Namespace, which: str, accept: bool) -> Steps[None]:
         """Settle what waits under an id or a key."""
@@ -551,7 +433,7 @@ class Desk:
         waiting: list[tuple[Place, Doc, Value]] = []
         for place in places or {(namespace, which)}:
             for doc, value in (yield from self._values(pair, place)):
-                if _waits(doc, value) and (which == place[1] or which in doc.ids):
+                if _waits(doc, value.status) and (which == place[1] or which in doc.ids):
                     waiting.append((place, doc, value))
         if len({tuple(doc.ids) for _, doc, _ in waiting}) != 1:
             several = "several values are" if waiting else "no value is"
@@ -567,7 +449,7 @@ class Desk:
             for at, _, _ in waiting if accept else ():
                 state = yield from self._read(pair, at)
                 over += [id_ for id_ in state.live(state.current) if id_ not in doc.ids]
-            yield _bound(pair.settle, doc.ids, accept, over)
+            yield bound(pair.settle, doc.ids, accept, over)
         yield from self._follow(pair.scope, [at for at, _, _ in waiting])
 
     # Whose
@@ -577,36 +459,19 @@ class Desk:
         source = Source.parse(noted, user_id=pair.lines.user_id)
         return Who(source, () if talk is None or source.is_user else talk.entered)
 
-    def scope_of(self, namespace: Namespace) -> str:
-        """The user id of the guard whose memory a namespace belongs to: no two namespaces have the same."""
-        if self._scope is not None:
-            return self._scope(namespace)
-        joined = ".".join(
-            escaped(label, safe="@:+/ ", errors="surrogatepass").replace(".", "%2E") for label in namespace
-        )
-        scope = f"langgraph:{joined}."
-        return scope if len(scope) <= _LONGEST_SCOPE else f"{scope[: _LONGEST_SCOPE - 17]}#{digest(scope)}"
 
-    def pair(self, scope: str) -> Pair:
-        """The guards of a scope."""
-        found = self._guards.get(scope)
-        if found is None:
-            found = self._guards.setdefault(scope, Pair(self._adapter.guard, scope))
-        return found
-
-
-def _bound(call: Callable[..., T], *args: Any) -> Callable[[], T]:
-    return lambda: call(*args)
-
-
-def _waits(doc: Doc, value: Value) -> bool:
-    return value.status in HELD_BACK or (doc.value["unasked"] and value.status is Status.REJECTED)
+def _waits(doc: Doc, status: Status) -> bool:
+    return status in HELD_BACK or (doc.value["unasked"] and status is Status.REJECTED)
 
 
 def _checked(op: PutOp) -> PutOp:
     if _is_reserved(op.namespace):
         raise InvalidNamespaceError(f"namespaces that begin with {RESERVED!r} belong to the guard")
     return op
+
+
+def _is_under(namespace: Sequence[str], prefix: Sequence[str]) -> bool:
+    return tuple(namespace[: len(prefix)]) == tuple(prefix)
 
 
 def _is_reserved(namespace: Sequence[str]) -> bool:

@@ -14,19 +14,16 @@ from __future__ import annotations
 import asyncio
 import copy
 import dataclasses
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
 
 from thymus import results
 from thymus.conversation import UNKNOWN
-from thymus.core.actions import Answer
 from thymus.core.provenance import ASSISTANT, TOOL, Source
-from thymus.errors import ConfigError, InputError
-from thymus.extract import pastes
-from thymus.integrations.adapter import LEARNED, Adapter, Failing, context, missing, wire
+from thymus.errors import InputError
+from thymus.integrations.adapter import LEARNED, Failing, context, missing, wire
+from thymus.integrations.runs import Runs
 
 try:
     from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
@@ -44,8 +41,6 @@ if TYPE_CHECKING:
     from thymus.core.disclose import Recall
     from thymus.guard import MemoryGuard
 
-_MOST_SAID: Final = 50
-"""Messages of the user that a checked call may take its values from, the latest."""
 _MOST_SHOWN: Final = 20
 """Recalled contexts that are known again, should a chat store keep them in a message."""
 _HANDOFF: Final = "handoff"
@@ -64,7 +59,7 @@ class ThymusMemoryBlock(BaseMemoryBlock[str]):
         With ``failing="closed"`` a tool's result that cannot be learned is kept from the model.
     """
 
-    _adapter: Adapter = PrivateAttr()
+    _adapter: Runs = PrivateAttr()
     _talk: Conversation = PrivateAttr()
     _kept: _Kept = PrivateAttr()
 
@@ -86,16 +81,16 @@ class ThymusMemoryBlock(BaseMemoryBlock[str]):
         failing: Failing = "closed",
     ) -> None:
         super().__init__(name=name, priority=priority)
-        if isinstance(checked, str):
-            raise ConfigError(f'checked is a list of names of tools: checked=["{checked[:40]}"]')
-        self._kept = _Kept(session, frozenset(checked), approve, on_notice)
-        self._adapter = Adapter(
+        self._kept = _Kept(session)
+        self._adapter = Runs(
             guard,
+            checked=checked,
+            approve=approve,
             open_world=open_world,
             authenticated=authenticated,
             ignored=ignored,
             k=k,
-            on_notice=self._kept.tell,
+            on_notice=on_notice,
             failing=failing,
         )
         self._talk = self._adapter.conversation(session, user=user)
@@ -114,7 +109,7 @@ class ThymusMemoryBlock(BaseMemoryBlock[str]):
         known = f"llama-index/{self._kept.session}/{message_id}" if message_id else None
         with self._adapter.failures("a message of the user's was not learned"):
             await asyncio.to_thread(self._adapter.user_said, self._talk, text, message_id=known)
-        self._kept.hear(text)
+        self._kept.heard.add(_mark(text))
         return ChatMessage(role=MessageRole.USER, content=text)
 
     def tools(self, tools: Iterable[BaseTool | Callable[..., Any]]) -> list[BaseTool | Callable[..., Any]]:
@@ -122,7 +117,7 @@ class ThymusMemoryBlock(BaseMemoryBlock[str]):
         return [self._learned_from(_tool(tool)) for tool in tools]
 
     def _learned_from(self, tool: AsyncBaseTool) -> AsyncBaseTool:
-        name = tool.metadata.get_name()
+        name, server = tool.metadata.get_name(), _server(tool)
         self._kept.tools.add(name)
 
         def known(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -131,44 +126,44 @@ class ThymusMemoryBlock(BaseMemoryBlock[str]):
 
         def call(*args: Any, **kwargs: Any) -> ToolOutput:
             arguments = known(args, kwargs)
-            if why := self._refused(name, arguments):
+            if why := self._adapter.refusal(self._talk, name, arguments):
                 return _refusal(name, arguments, why)
             try:
                 output = tool.call(*args, **kwargs)
             except Exception as error:
                 self._take_error(name, error)
                 raise
-            self._take_output(name, arguments, output)
+            self._take_output(name, arguments, output, server)
             return output
 
         async def acall(*args: Any, **kwargs: Any) -> ToolOutput:
             arguments = known(args, kwargs)
-            if why := await asyncio.to_thread(self._refused, name, arguments):
+            if why := await asyncio.to_thread(self._adapter.refusal, self._talk, name, arguments):
                 return _refusal(name, arguments, why)
             try:
                 output = await tool.acall(*args, **kwargs)
             except Exception as error:
                 await asyncio.to_thread(self._take_error, name, error)
                 raise
-            await asyncio.to_thread(self._take_output, name, arguments, output)
+            await asyncio.to_thread(self._take_output, name, arguments, output, server)
             return output
 
         learned_from = copy.copy(tool)  # of its own class: agents look whether a tool wants their context
         vars(learned_from).update(call=call, acall=acall)
         return learned_from
 
-    def _take_output(self, name: str, arguments: Mapping[str, Any], output: ToolOutput) -> None:
+    def _take_output(self, name: str, arguments: Mapping[str, Any], output: ToolOutput, server: object) -> None:
         with self._adapter.failures(f"a result of {name[:80]} was not learned"):
-            self._kept.returned.add(_mark(output.content))
             self._adapter.tool_returned(
                 self._talk,
                 name,
                 _returned(output),
                 arguments=arguments,
-                call_id=f"llama-index/{self._kept.session}/{uuid4().hex}",  # it is really made, and says what is so now
+                server=server,
                 failed=output.is_error,
                 open_world=_hands_on(output.raw_output) and name not in self._adapter.authenticated,
             )
+            self._kept.returned.add(_mark(output.content))
 
     def _take_error(self, name: str, error: Exception) -> None:
         with self._adapter.failures(f"an error of {name[:80]} was not noted"):
@@ -215,7 +210,13 @@ class ThymusMemoryBlock(BaseMemoryBlock[str]):
         _ = block_kwargs
         users = (_text(one, self._kept.shown) for one in reversed(messages or ()) if one.role == MessageRole.USER)
         question = next(filter(None, users), "")
-        self._kept.asked(question)
+        if question != self._kept.question:  # another one may have the same notice again
+            self._kept.question = question
+            self._adapter.goes_on(self._talk)
+        if not self._kept.begun:  # what an earlier process read in this history nobody knows
+            self._kept.begun = True
+            if any(one.role not in (MessageRole.USER, MessageRole.SYSTEM) for one in messages or ()):
+                self._talk.read("", source=UNKNOWN, all_of_it=False)
         found: Recall | None = None
         with self._adapter.failures("nothing was recalled"):
             found = await asyncio.to_thread(self._adapter.recall, self._talk, question)
@@ -223,64 +224,24 @@ class ThymusMemoryBlock(BaseMemoryBlock[str]):
             self._kept.shown.append(text)
         return text
 
-    def _refused(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Why a checked tool is not called, for the model: the values that it is about are for the user alone."""
-        if name not in self._kept.checked:
-            return ""
-        try:
-            verdict = self._adapter.check(self._talk, name, arguments, said=list(self._kept.said))
-        except Exception as error:  # noqa: BLE001 -- whatever it is: what was not checked is not done
-            return f"its arguments could not be checked ({type(error).__name__})"
-        if verdict.allowed:
-            return ""
-        if verdict.answer is Answer.ASK and self._kept.approve is not None and self._kept.approve(verdict):
-            return ""
-        self._adapter.tell(str(verdict))
-        return f"memory says {verdict.answer.name.lower()} ({', '.join(verdict.reasons)}); the user was told"
-
 
 class _Kept:
     """What a block keeps of its conversation."""
 
-    def __init__(
-        self,
-        session: str,
-        checked: frozenset[str],
-        approve: Callable[[Verdict], object] | None,
-        on_notice: Callable[[str], object] | None,
-    ) -> None:
-        self.session, self.checked, self.approve, self._on_notice = session, checked, approve, on_notice
+    def __init__(self, session: str) -> None:
+        self.session = session
         self.tools: set[str] = set()
         self.heard: set[int] = set()
         self.returned: set[int] = set()
         self.shown: deque[str] = deque(maxlen=_MOST_SHOWN)
-        self.said: deque[str] = deque(maxlen=_MOST_SAID)
-        self._lock = threading.Lock()
-        self._told: set[str] = set()
-        self._question = ""
+        self.question = ""
+        self.begun = False
 
-    def hear(self, text: str) -> None:
-        """Keep a message of the user's."""
-        self.heard.add(_mark(text))
-        if own := pastes.split(text).own.strip():
-            self.said.append(own)
-        self.asked("")
 
-    def asked(self, question: str) -> None:
-        """Note what is asked: another question may have the same notice again."""
-        with self._lock:
-            if question != self._question:
-                self._question = question
-                self._told.clear()
-
-    def tell(self, notice: str) -> None:
-        """Each notice once for each message that an agent answers, however many calls of a model that takes."""
-        with self._lock:
-            if notice in self._told:
-                return
-            self._told.add(notice)
-        if self._on_notice is not None:
-            self._on_notice(notice)
+def _server(tool: AsyncBaseTool) -> str | None:
+    """Of which MCP server a tool is: LlamaIndex keeps no name of it, only a function of its own."""
+    module = str(getattr(getattr(tool, "real_fn", None), "__module__", ""))
+    return "mcp" if module.startswith("llama_index.tools.mcp") else None
 
 
 def _tool(tool: object) -> AsyncBaseTool:

@@ -56,8 +56,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ThymusHooks", "ThymusSession"]
 
-_SESSION: Final[ContextVar[str]] = ContextVar("thymus_openai_agents_session", default="")
-"""The session of the run that is going on: the SDK reads it in the run's own task, from which its tools start."""
+_SESSION: Final[ContextVar[list[str] | None]] = ContextVar("thymus_openai_agents_session", default=None)
+"""The session of the run that is going on: the SDK reads it in the run's own task, from which its tools start. A list,
+which is emptied when the run ends: what the SDK calls then runs in a task of its own, and can set nothing here."""
 _REFUSED: Final = "This call was not made: what it would use is not what the user said. The user has been told."
 
 
@@ -68,6 +69,8 @@ class ThymusHooks(RunHooks[Any]):
     :param user: whose memory a run is for: a name, or a function of the run's context object. By default the context's
         ``user_id`` (an attribute or a key), and the guard's own user where it has none.
     :param conversation: as ``user``; by default the context's ``conversation_id``, or else the ``ThymusSession``.
+    :param learn_user: whether what a ``ThymusSession`` saves as a run's input is the user's. ``False`` where a model
+        words it, or where a tool begins runs that it does not wait for; ``run_config(said=…)`` still counts.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class ThymusHooks(RunHooks[Any]):
         hooks: RunHooks[Any] | None = None,
         user: Whose = None,
         conversation: Whose = None,
+        learn_user: bool = True,
         open_world: Iterable[str] = (),
         authenticated: Iterable[str] = (),
         ignored: Iterable[str] = (),
@@ -95,6 +99,7 @@ class ThymusHooks(RunHooks[Any]):
             on_notice=on_notice,
             failing=failing,
         )
+        self._learns_user = learn_user
         self._theirs: RunHooks[Any] = RunHooks() if hooks is None else hooks
 
     def run_config(self, config: RunConfig | None = None, *, said: str | None = None) -> RunConfig:
@@ -151,12 +156,18 @@ class ThymusHooks(RunHooks[Any]):
         for message in messages:
             self.runs.user_said(talk, message)
 
+    def session_saves(self, given: object, messages: list[str]) -> None:
+        """Learn the input of a run, unless a tool that is being called may have begun it."""
+        if self._learns_user and self.runs.attests(self._talk(given)):
+            self.user_said(given, *messages)
+
     # What the SDK calls
 
     async def on_tool_end(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: object) -> None:
         """Learn a result of a tool that ran here."""
         with self.runs.failures(f"a result of {self.runs.tool(_name(tool))} was not learned"):
             await asyncio.to_thread(self._learn_result, context, tool, result)
+        self.runs.call_ends(context)
         await self._theirs.on_tool_end(context, agent, tool, result)
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
@@ -180,7 +191,11 @@ class ThymusHooks(RunHooks[Any]):
         await self._theirs.on_agent_start(context, agent)
 
     async def on_agent_end(self, context: Any, agent: Agent[Any], output: Any) -> None:
-        """Yours alone."""
+        """Note that the run is over."""
+        if session := _SESSION.get():
+            with self.runs.failures("the end of a run was not noted"):
+                if not self.runs.is_calling(await asyncio.to_thread(self._talk, context.context)):  # or a nested one's
+                    session.clear()
         await self._theirs.on_agent_end(context, agent, output)
 
     async def on_handoff(self, context: RunContextWrapper[Any], from_agent: Agent[Any], to_agent: Agent[Any]) -> None:
@@ -188,13 +203,16 @@ class ThymusHooks(RunHooks[Any]):
         await self._theirs.on_handoff(context, from_agent, to_agent)
 
     async def on_tool_start(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool) -> None:
-        """Yours alone."""
+        """Note that a tool is being called: the input of a run that it begins is not the user's."""
+        if isinstance(context, ToolContext):  # a function's; it goes when the call does, where a tool raises
+            with self.runs.failures("a call of a tool is in no conversation"):
+                self.runs.call_begins(await asyncio.to_thread(self._talk, context.context), context)
         await self._theirs.on_tool_start(context, agent, tool)
 
     # What is done in a worker thread
 
     def _talk(self, given: object) -> Conversation:
-        return self.runs.of(given, otherwise=_SESSION.get())
+        return self.runs.of(given, otherwise=next(iter(_SESSION.get() or ()), ""))
 
     def _recall(self, given: object, items: list[Any]) -> str:
         talk = self._talk(given)
@@ -206,46 +224,46 @@ class ThymusHooks(RunHooks[Any]):
         """Note what the model is shown of results that no hook has seen: of earlier processes, of nested agents."""
         names = {item["call_id"]: str(item.get("name", "")) for item in items if _is(item, "function_call")}
         for item in items:
-            if _is(item, "function_call_output") and self.runs.first(talk, str(item["call_id"]), item["output"]):
+            if _is(item, "function_call_output") and self.runs.is_new(talk, str(item["call_id"]), item["output"]):
                 output = [item["output"]] if isinstance(item["output"], Mapping) else item["output"]
                 self.runs.tool_returned(talk, names.get(item["call_id"]) or "unknown", output, failed=True)
+                self.runs.seen(talk, str(item["call_id"]), item["output"])
             for one in _hosted(item):
-                if self.runs.first(talk, one.call_id, one.result):
+                if self.runs.is_new(talk, one.call_id, one.result):
                     self._learn(talk, one, failed=True)
 
     def _learn_result(self, wrapper: RunContextWrapper[Any], tool: Tool, result: object) -> None:
-        talk, name, call_id, arguments = self._talk(wrapper.context), _name(tool), None, None
+        # No id goes with what is learned: a hook is called for a call that was really made, and some providers number
+        # their calls from 0 in each run.
+        talk, name, arguments = self._talk(wrapper.context), _name(tool), None
         if isinstance(wrapper, ToolContext):
             arguments = _json(wrapper.tool_arguments)
-            self.runs.first(talk, wrapper.tool_call_id, result)
-            call_id = f"openai-agents/{_SESSION.get()}/{wrapper.tool_call_id}"
         origin = _origin(tool)
         if origin is not None and origin.type is ToolOriginType.AGENT_AS_TOOL:
-            self._learn_agents(talk, name, result, call_id)
-            return
-        self.runs.tool_returned(
-            talk,
-            name,
-            None if isinstance(tool, ComputerTool) else _shown(result),  # a screenshot, in base 64
-            arguments=arguments,
-            call_id=call_id,
-            failed=result == _FAILED,
-            open_world=not isinstance(tool, FunctionTool),  # a shell hands on whatever is on the machine
-        )
+            self._learn_agents(talk, name, result)
+        else:
+            self.runs.tool_returned(
+                talk,
+                name,
+                None if isinstance(tool, ComputerTool) else _shown(result),  # a screenshot, in base 64
+                arguments=arguments,
+                failed=result == _FAILED,
+                open_world=not isinstance(tool, FunctionTool),  # a shell hands on whatever is on the machine
+            )
+        if isinstance(wrapper, ToolContext):
+            self.runs.seen(talk, wrapper.tool_call_id, result)
 
-    def _learn_agents(self, talk: Conversation, name: str, result: object, call_id: str | None) -> None:
+    def _learn_agents(self, talk: Conversation, name: str, result: object) -> None:
         """An agent's answer is a model's words: from all that entered, whoever vouches for the tool's name."""
         source, before = self.runs.tool(name), talk.entered
-        for number, piece in enumerate(read(talk, wire(_shown(result)), source=source, open_world=False)):
+        for piece in read(talk, wire(_shown(result)), source=source, open_world=False):
             if name not in self.runs.ignored and result != _FAILED:
-                id_ = f"{call_id}#{number}" if call_id else None
-                talk.learn(piece.text[:LEARNED], source=source, derived_from=(ASSISTANT, *before), message_id=id_)
+                talk.learn(piece.text[:LEARNED], source=source, derived_from=(ASSISTANT, *before))
 
     def _learn_hosted(self, given: object, items: Iterable[object]) -> None:
         talk = self._talk(given)
         for item in items:
             for one in _hosted(plain(item)):
-                self.runs.first(talk, one.call_id, one.result)
                 self._learn(talk, one)
 
     def _learn(self, talk: Conversation, one: _Hosted, *, failed: bool = False) -> None:
@@ -257,10 +275,10 @@ class ThymusHooks(RunHooks[Any]):
             one.tool,
             one.result,
             arguments=one.arguments,
-            call_id=f"openai-agents/{_SESSION.get()}/{one.call_id}",
             failed=failed or one.failed,
             open_world=one.open_world,
         )
+        self.runs.seen(talk, one.call_id, one.result)
 
     def _answers(self, answer: Answer, given: object, tool: FunctionTool, arguments: object) -> bool:
         """Whether that is the answer to a call; the user is told then."""
@@ -315,18 +333,21 @@ class ThymusSession:
         self, limit: int | None = None, *, wrapper: RunContextWrapper[Any] | None = None
     ) -> list[TResponseInputItem]:
         """The other's."""
-        _SESSION.set(self.session_id)
+        _SESSION.set([self.session_id])
         return await self._session.get_items(limit, **_accepted(self._session.get_items, wrapper))
 
     async def add_items(
         self, items: list[TResponseInputItem], *, wrapper: RunContextWrapper[Any] | None = None
     ) -> None:
         """The other's; the user's words are learned where the SDK itself saves the input of a run, not a nested one."""
-        _SESSION.set(self.session_id)
         if wrapper is not None and not isinstance(wrapper, ToolContext):
             said = [text for item in items if (text := _users(item)).strip()]
-            with self._thymus.runs.failures("what the user said was not learned"):
-                await asyncio.to_thread(self._thymus.user_said, wrapper.context, *said)
+            before = _SESSION.set([self.session_id])
+            try:
+                with self._thymus.runs.failures("what the user said was not learned"):
+                    await asyncio.to_thread(self._thymus.session_saves, wrapper.context, said)
+            finally:
+                _SESSION.reset(before)
         await self._session.add_items(items, **_accepted(self._session.add_items, wrapper))
 
     async def pop_item(self, *, wrapper: RunContextWrapper[Any] | None = None) -> TResponseInputItem | None:
@@ -420,9 +441,17 @@ def _users(item: Any) -> str:
 
 
 def _shown(result: object) -> object:
-    """A single content block (text, image, file) as a list of them: only as a block is an image known for one."""
-    kind = result.get("type") if isinstance(result, Mapping) else getattr(result, "type", None)
-    return [result] if kind in ("text", "image", "file") else result
+    """A result without its images and files; a single block of text as a list of it, as a result of several is."""
+    kinds = {"image", "file"}
+    if isinstance(result, (list, tuple)):
+        return [one for one in result if _kind(one) not in kinds]
+    if _kind(result) in kinds:
+        return None
+    return [result] if _kind(result) == "text" else result
+
+
+def _kind(block: object) -> object:
+    return block.get("type") if isinstance(block, Mapping) else getattr(block, "type", None)
 
 
 def _json(text: object) -> Any:

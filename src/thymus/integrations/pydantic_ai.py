@@ -3,12 +3,14 @@
 >>> agent = Agent(model, capabilities=[ThymusCapability(guard)])                                      # doctest: +SKIP
 
 Its hooks are handed the tool's definition, so no model can give a result another name. A run that begins inside of
-another (a tool that calls an agent) is known by the run that is going on there: its prompt is not the user's.
+another (a tool that calls an agent) is known by the run that is going on there: its prompt is not the user's. Where a
+tool begins it on a bare thread nothing tells; so no prompt is taken for the user's while a tool of theirs is called.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -78,6 +80,8 @@ class ThymusCapability(AbstractCapability[Any]):
     :param conversation: as ``user``; by default ``deps.conversation_id``, or else the run's own ``conversation_id``.
     :param checked: names of the tools that are called only with values that ``MemoryGuard.check_action`` allows: on
         *ask* the call is deferred for approval, on *deny* it is refused, and the user is told why.
+    :param learn_user: whether prompts are the user's. ``False`` where a model or another agent words them, or where a
+        tool begins runs that it does not wait for.
     """
 
     def __init__(
@@ -86,6 +90,7 @@ class ThymusCapability(AbstractCapability[Any]):
         *,
         user: Whose = None,
         conversation: Whose = None,
+        learn_user: bool = True,
         checked: Iterable[str] = (),
         open_world: Iterable[str] = (),
         authenticated: Iterable[str] = (),
@@ -98,6 +103,7 @@ class ThymusCapability(AbstractCapability[Any]):
             guard,
             user=user,
             conversation=conversation,
+            checked=checked,
             open_world=open_world,
             authenticated=authenticated,
             ignored=ignored,
@@ -105,7 +111,7 @@ class ThymusCapability(AbstractCapability[Any]):
             on_notice=on_notice,
             failing=failing,
         )
-        self.checked = frozenset([checked] if isinstance(checked, str) else checked)
+        self._learns_user = learn_user
         self._deferred: deque[str] = deque(maxlen=MOST_DEFERRED)
 
     @classmethod
@@ -119,7 +125,7 @@ class ThymusCapability(AbstractCapability[Any]):
         if not before:
             _OUTERMOST.set(ctx.conversation_id or "")
         try:
-            if get_current_run_context() is None:
+            if self._learns_user and get_current_run_context() is None:
                 with self.runs.failures("what the user said was not learned"):
                     await asyncio.to_thread(self._learn_prompt, ctx)
             return await handler()
@@ -162,7 +168,7 @@ class ThymusCapability(AbstractCapability[Any]):
         args: dict[str, Any],
     ) -> dict[str, Any]:
         """Check a call."""
-        if tool_def.name in self.checked:
+        if tool_def.name in self.runs.checked:
             verdict = await asyncio.to_thread(self._verdict, ctx, tool_def.name, args)
             answer = Answer.ASK if verdict is None else verdict.answer
             if answer is Answer.DENY or (answer is Answer.ASK and not ctx.tool_call_approved):
@@ -183,7 +189,7 @@ class ThymusCapability(AbstractCapability[Any]):
     ) -> Any:
         """Learn a tool's result, which is handed on as it is."""
         try:
-            result = await handler(args)
+            result = await self._called(ctx, handler, args)
         except _FAILURES as failure:
             await self._returned(ctx, call, tool_def, args, str(failure), failed=True)
             raise
@@ -192,6 +198,13 @@ class ThymusCapability(AbstractCapability[Any]):
             raise
         await self._returned(ctx, call, tool_def, args, result)
         return result
+
+    async def _called(self, ctx: RunContext[Any], handler: WrapToolExecuteHandler, args: dict[str, Any]) -> Any:
+        going_on: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+        with self.runs.failures("a call of a tool is in no conversation"):
+            going_on = self.runs.calling(await asyncio.to_thread(self._talk, ctx))
+        with going_on:
+            return await handler(args)
 
     async def _returned(
         self,
@@ -212,8 +225,9 @@ class ThymusCapability(AbstractCapability[Any]):
         return self.runs.of(ctx.deps, otherwise=_OUTERMOST.get() or ctx.conversation_id or "", handed=ctx)
 
     def _learn_prompt(self, ctx: RunContext[Any]) -> None:
-        if (said := _text(ctx.prompt)).strip():
-            self.runs.user_said(self._talk(ctx), said, message_id=f"pydantic-ai/{ctx.conversation_id}/{ctx.run_id}")
+        talk = self._talk(ctx)
+        if (said := _text(ctx.prompt)).strip() and self.runs.attests(talk):
+            self.runs.user_said(talk, said, message_id=f"pydantic-ai/{ctx.conversation_id}/{ctx.run_id}")
 
     def _recall(self, ctx: RunContext[Any], asked: ModelRequestContext) -> str:
         talk = self._talk(ctx)
@@ -227,16 +241,23 @@ class ThymusCapability(AbstractCapability[Any]):
             for part in message.parts:
                 if not isinstance(part, (ToolReturnPart, NativeToolReturnPart)):
                     continue
-                if self.runs.first(talk, part.tool_call_id, part.content):
-                    awaited = part.tool_name in brought or part.tool_call_id in self._deferred
-                    learn = awaited and message is asked.messages[-1] and part.outcome == "success"
+                awaited = part.tool_name in brought or part.tool_call_id in self._deferred
+                learn = awaited and message is asked.messages[-1] and part.outcome == "success"
+                # Brought anew in each run, whatever the provider's number of the call is.
+                id_ = f"{ctx.run_id}/{part.tool_call_id}" if learn else part.tool_call_id
+                if self.runs.is_new(talk, id_, part.content):
                     self.runs.tool_returned(
                         talk,
                         part.tool_name,
                         _said(part.content),
-                        call_id=f"pydantic-ai/{ctx.conversation_id}/{part.tool_call_id}",
+                        call_id=self._call_id(ctx, part.tool_call_id),
                         failed=not learn,
                     )
+                    self.runs.seen(talk, id_, part.content)
+                    self.runs.seen(talk, part.tool_call_id, part.content)
+
+    def _call_id(self, ctx: RunContext[Any], call_id: str) -> str:
+        return f"pydantic-ai/{ctx.conversation_id}/{ctx.run_id}/{call_id}"  # some providers number calls from 0
 
     def _learn_result(
         self,
@@ -248,32 +269,33 @@ class ThymusCapability(AbstractCapability[Any]):
         failed: bool,
     ) -> None:
         talk = self._talk(ctx)
-        self.runs.first(talk, call_id, result)
         hints = (tool_def.metadata or {}).get("annotations")
         self.runs.tool_returned(
             talk,
             tool_def.name,
             _said(result),
             arguments=args,
-            call_id=f"pydantic-ai/{ctx.conversation_id}/{call_id}",
+            call_id=self._call_id(ctx, f"{ctx.run_step}/{call_id}"),
             failed=failed or tool_def.tool_kind is not None,  # the framework's own, such as a search for tools
             open_world=isinstance(hints, Mapping) and hints.get("openWorldHint") is True,
         )
+        self.runs.seen(talk, call_id, result)
 
     def _learn_native(self, ctx: RunContext[Any], response: ModelResponse) -> None:
         talk = self._talk(ctx)
         calls = {part.tool_call_id: part.args for part in response.parts if isinstance(part, NativeToolCallPart)}
         for part in response.parts:
-            if isinstance(part, NativeToolReturnPart) and self.runs.first(talk, part.tool_call_id, part.content):
+            if isinstance(part, NativeToolReturnPart):  # of this very response: each comes here once
                 self.runs.tool_returned(
                     talk,
                     part.tool_name,
                     _said(part.content),
                     arguments=calls.get(part.tool_call_id),
-                    call_id=f"pydantic-ai/{ctx.conversation_id}/{part.tool_call_id}",
+                    call_id=self._call_id(ctx, f"{ctx.run_step}/{part.tool_call_id}"),
                     failed=part.outcome != "success" or part.tool_kind is not None,
                     open_world=True,
                 )
+                self.runs.seen(talk, part.tool_call_id, part.content)
 
     def _verdict(self, ctx: RunContext[Any], tool: str, args: dict[str, Any]) -> Verdict | None:
         return self.runs.verdict(self._talk(ctx), tool, to_jsonable_python(args, fallback=str))

@@ -156,6 +156,8 @@ class ThymusMemory:
     ) -> dict[str, Any]:
         """Learn from a text, or from messages with roles. Mem0's language model is not asked.
 
+        Without a ``source`` it speaks with the user's authority: never give it to a model as a tool.
+
         A text, and what has the role ``user``, is the user's own words unless ``source`` or ``origin`` says otherwise;
         with a ``name`` it is another person's. What has the role ``assistant`` is a model's report, derived from all
         that it was shown; ``tool`` is a tool's result, under its ``name``.
@@ -191,7 +193,7 @@ class ThymusMemory:
             written: list[Written] = []
             try:
                 for message in spoken.read(messages):
-                    written += spoken.learn(self.guard, self._adapter, talk, message, said)
+                    written += spoken.learn(self.guard, self._adapter, talk, message, said, run_id=run_id)
             finally:  # what comes before a message that is refused was learned
                 results = self._kept(written, beside)
             return {"results": results}
@@ -224,7 +226,8 @@ class ThymusMemory:
         source: str | Source = USER,
         authenticated: bool | None = None,
     ) -> dict[str, Any]:
-        """Put a text in a memory's place, or metadata beside it.
+        """Put a text in a memory's place, or metadata beside it. Without a ``source`` it speaks with the user's
+        authority: never give it to a model as a tool.
 
         The text is a claim with an id of its own, in ``results``; what it replaces is kept as superseded. By default it
         is the user who says so: on behalf of a model or a tool, name it as ``source``. Where the gate does not let that

@@ -65,18 +65,26 @@ def read(given: object) -> list[Mapping[str, Any]]:
 
 
 def learn(
-    guard: MemoryGuard, adapter: Adapter, talk: Conversation, message: Mapping[str, Any], said: Said
+    guard: MemoryGuard,
+    adapter: Adapter,
+    talk: Conversation,
+    message: Mapping[str, Any],
+    said: Said,
+    *,
+    run_id: str | None = None,
 ) -> Iterable[Written]:
     """Learn one message by its role.
 
     A host sets the roles, and a model's role counts against it whatever the host says of the rest.
+
+    :param run_id: the run that the ids of tool calls are of: some providers number them from 0 in each.
     """
     text, role, name = _text(message["content"]), message["role"], _name(message)
     if role in _UNSPOKEN:
         return ()
     if role in (TOOL, "function"):
         call = message.get("tool_call_id")
-        id_ = f"mem0/{call}" if call else None
+        id_ = f"mem0/{run_id or ''}/{call}" if call else None
         return adapter.tool_returned(talk, name, message["content"], call_id=id_, open_world=not name)
     if not text.strip():
         return ()

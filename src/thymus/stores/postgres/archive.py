@@ -14,7 +14,7 @@ from thymus.stores.postgres.rows import KEY, Rows
 from thymus.stores.sketch import STATUSES
 
 if TYPE_CHECKING:
-    from psycopg import Connection
+    from thymus.stores.postgres.transactions import Transaction
 
 _KNOWN: Final = range(len(STATUSES))
 _PAGE: Final = 2_000
@@ -79,13 +79,13 @@ class PostgresArchive:
             after = found[-1][names.index(by)]
 
 
-def archives(connection: Connection[Any]) -> Iterator[tuple[Scope, PostgresArchive]]:
+def archives(transaction: Transaction) -> Iterator[tuple[Scope, PostgresArchive]]:
     """Every scope of the database."""
-    for scope, head in scopes(connection):
-        yield scope, PostgresArchive(Rows(connection, scope), head)
+    for scope, head in scopes(transaction):
+        yield scope, PostgresArchive(Rows(transaction, scope), head)
 
 
-def scopes(connection: Connection[Any]) -> list[tuple[Scope, Head]]:
+def scopes(transaction: Transaction) -> list[tuple[Scope, Head]]:
     """Every scope with its head, in order of their first act."""
     query = b"SELECT tenant, owner, version, beliefs, hash FROM scopes ORDER BY born"
     return [
@@ -93,24 +93,24 @@ def scopes(connection: Connection[Any]) -> list[tuple[Scope, Head]]:
             Scope(tenant=codec.cooked(tenant), user=codec.cooked(owner)),
             Head(version=version, beliefs=beliefs, hash=row_hash),
         )
-        for tenant, owner, version, beliefs, row_hash in connection.execute(query, binary=True)
+        for tenant, owner, version, beliefs, row_hash in transaction.all(query)
     ]
 
 
-def lost(connection: Connection[Any]) -> list[str]:
+def lost(transaction: Transaction) -> list[str]:
     """Rows of no scope, and words that are missing from the index."""
     problems = []
     for table in ("ledger", "beliefs", "evidence", "edges"):
         query = f"SELECT count(*) FROM {table} LEFT JOIN scopes USING (tenant, owner) WHERE scopes.born IS NULL"
-        found = connection.execute(query.encode()).fetchone()
-        if found and found[0]:
-            problems.append(f"{found[0]} rows of {table} belong to no scope")
+        [(many,)] = transaction.all(query.encode())
+        if many:
+            problems.append(f"{many} rows of {table} belong to no scope")
     query = """
-        SELECT coalesce(sum(octet_length(terms) / 8 * CASE WHEN voice <> 0 AND status = 0 THEN 2 ELSE 1 END), 0)
+        SELECT coalesce(sum(octet_length(terms) / 8 * CASE WHEN voice <> 0 AND status = 0 THEN 2 ELSE 1 END), 0)::bigint
             - (SELECT count(*) FROM postings)
         FROM beliefs
     """
-    found = connection.execute(query.encode()).fetchone()
-    if found and found[0]:
-        problems.append(f"the word index differs by {found[0]} rows from what the memories say")
+    [(differs,)] = transaction.all(query.encode())
+    if differs:
+        problems.append(f"the word index differs by {differs} rows from what the memories say")
     return problems

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from pgvector import HalfVector
@@ -21,7 +21,13 @@ from thymus.stores.voices import Said
 from thymus.stores.words import terms
 
 if TYPE_CHECKING:
-    from psycopg import Connection
+    from numpy.typing import NDArray
+
+    from thymus.stores.postgres.transactions import Transaction
+
+    Words: TypeAlias = NDArray[np.uint64]
+else:
+    Words = Any
 
 KEY: Final = "tenant = %(tenant)s AND owner = %(owner)s"
 """The condition that each query of a scope has, beside what row-level security repeats."""
@@ -49,20 +55,19 @@ TYPES: Final = {
 class Rows:
     """The rows of one scope as a transaction sees them."""
 
-    def __init__(self, connection: Connection[Any], scope: Scope) -> None:
+    def __init__(self, transaction: Transaction, scope: Scope) -> None:
         self.scope = scope
         self.key = (codec.raw(scope.tenant), codec.raw(scope.user))
-        self._connection = connection
+        self._transaction = transaction
         self._named = dict(zip(("tenant", "owner"), self.key, strict=True))
 
     def all(self, query: str, **values: object) -> list[tuple[Any, ...]]:
         """The rows of a query."""
-        found = self._connection.execute(query.encode(), self._named | values, binary=True)
-        return found.fetchall()
+        return self._transaction.all(query.encode(), self._named | values)
 
     def run(self, query: str, **values: object) -> None:
         """A statement that gives no rows."""
-        self._connection.execute(query.encode(), self._named | values)
+        self._transaction.connection.execute(query.encode(), self._named | values)
 
     def head(self) -> Head | None:
         """The head of the scope; none while nothing was committed to it."""
@@ -180,14 +185,16 @@ class Rows:
         where = fresh | self.seqs({*touched, *edged} - fresh.keys())
         posted = self._posted([where[name] for name in touched])
         grows = large and plan.head.beliefs - len(plan.beliefs) <= EXACT
-        with self._connection.pipeline():
+        with self._transaction.connection.pipeline():
             self._head(plan.head, large=large)
             if grows:
                 self.run(f"UPDATE beliefs SET large = true WHERE {KEY}")
             if plan.evidence is not None:
                 self._insert("evidence", [evidence_row(plan, entry)])
-            self._insert("beliefs", [belief_row(kept, entry, large=large) for kept in plan.beliefs])
-            self._insert("postings", [row for kept in plan.beliefs for row in posting_rows(self.scope, kept)])
+            words = [words_of(kept) for kept in plan.beliefs]
+            new = list(zip(plan.beliefs, words, strict=True))
+            self._insert("beliefs", [belief_row(kept, has, entry, large=large) for kept, has in new])
+            self._insert("postings", [row for kept, has in new for row in posting_rows(self.scope, kept, has)])
             self._insert("moves", [(where[name], entry) for name in touched])
             for belief_id, status in plan.moved.items():
                 query = f"UPDATE beliefs SET status = %(status)s WHERE {KEY} AND seq = %(seq)s"
@@ -228,8 +235,10 @@ class Rows:
             if plan.evidence is not None:
                 seen.add(plan.evidence.evidence.id)
                 found["evidence"].append(evidence_row(plan, head.version))
-            found["beliefs"] += (belief_row(kept, head.version, large=False) for kept in plan.beliefs)
-            found["postings"] += (row for kept in plan.beliefs for row in posting_rows(self.scope, kept))
+            for kept in plan.beliefs:
+                words = words_of(kept)
+                found["beliefs"].append(belief_row(kept, words, head.version, large=False))
+                found["postings"] += posting_rows(self.scope, kept, words)
             found["ledger"].append((head.version, plan.body, plan.head.hash))
         large = head.beliefs > EXACT
         self._head(head, large=large)
@@ -243,7 +252,7 @@ class Rows:
         """COPY into a table of this transaction, for row-level security takes none, and from there."""
         columns = f"tenant, owner, {', '.join(COLUMNS[table].split())}"
         self.run(f"CREATE TEMPORARY TABLE loaded_{table} (LIKE {table}) ON COMMIT DROP")
-        with self._connection.cursor() as cursor:
+        with self._transaction.connection.cursor() as cursor:
             with cursor.copy(f"COPY loaded_{table} ({columns}) FROM STDIN (FORMAT BINARY)".encode()) as copy:
                 copy.set_types(["bytea", "bytea", *TYPES[table]])
                 for row in rows:
@@ -264,7 +273,7 @@ class Rows:
             columns = COLUMNS[table].split()
             marks = ", ".join(["%s"] * (len(columns) + 2))
             query = f"INSERT INTO {table} (tenant, owner, {', '.join(columns)}) VALUES ({marks})"
-            with self._connection.cursor() as cursor:
+            with self._transaction.connection.cursor() as cursor:
                 cursor.executemany(query.encode(), [(*self.key, *row) for row in rows])
 
     def _posted(self, seqs: Sequence[int]) -> dict[int, tuple[Any, int, int]]:
@@ -327,7 +336,12 @@ def evidence_row(plan: Plan, entry: int) -> tuple[object, ...]:
     return codec.raw(told.id), entry, plan.evidence.body, plan.evidence.nonce, codec.raw(told.text)
 
 
-def belief_row(kept: Kept, entry: int, *, large: bool) -> tuple[object, ...]:
+def words_of(kept: Kept) -> Words:
+    """The digests of a new belief's words."""
+    return np.array(terms(kept.belief.claim.text), dtype=np.uint64)
+
+
+def belief_row(kept: Kept, words: Words, entry: int, *, large: bool) -> tuple[object, ...]:
     """A new belief, as ``COLUMNS`` names it."""
     belief, claim = kept.belief, kept.belief.claim
     return (
@@ -342,14 +356,13 @@ def belief_row(kept: Kept, entry: int, *, large: bool) -> tuple[object, ...]:
         owner_of(claim.from_user, claim.origins),
         large,
         HalfVector(kept.vector),
-        np.array(terms(claim.text), dtype=np.uint64).tobytes(),
+        words.tobytes(),
     )
 
 
-def posting_rows(scope: Scope, kept: Kept) -> Iterator[tuple[int, int, int]]:
+def posting_rows(scope: Scope, kept: Kept, words: Words) -> Iterator[tuple[int, int, int]]:
     """The words under which a new belief is found, as ``COLUMNS`` names it."""
     claim, code = kept.belief.claim, CODES[kept.belief.status]
     voice = owner_of(claim.from_user, claim.origins)
-    words = np.array(terms(claim.text), dtype=np.uint64)
     for term in posting_terms(scope, words, code, voice):
         yield term, kept.belief.seq, voice

@@ -107,7 +107,18 @@ GRANT SELECT ON settings TO {WRITER};
 """
 )
 
-MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1,)
+_VERSION_2 = f"""
+-- Who may call the service, and what signs its cookies; the roles that read and write memories see neither.
+CREATE TABLE tokens (
+    number bigint GENERATED ALWAYS AS IDENTITY, id text PRIMARY KEY, digest bytea NOT NULL, tenant text NOT NULL,
+    owner text NOT NULL, role text NOT NULL, name text NOT NULL, created bigint NOT NULL, expires bigint,
+    revoked bigint, used bigint
+);
+CREATE TABLE keys (name text PRIMARY KEY, value bytea NOT NULL);
+REVOKE ALL ON tokens, keys FROM PUBLIC, {WRITER}, {AUDITOR};
+"""
+
+MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1, _VERSION_2)
 """SQL from version n to n + 1; ``settings.version`` counts those done."""
 
 

@@ -19,6 +19,10 @@ SLACK: Final = 2
 """Times ``k``, and ``SPARE`` more: so many nearest are taken, for the database adds up in another order than we do."""
 SPARE: Final = 16
 
+_SENT: Final = "halfvec_send(vector), terms"
+_HEAD: Final = 4
+"""Bytes before the numbers of a vector that is sent: how many there are, and two for later use."""
+
 
 class PostgresShelf:
     """One scope as the open transaction sees it.
@@ -28,7 +32,7 @@ class PostgresShelf:
 
     def __init__(self, rows: Rows, *, large: bool, dim: int) -> None:
         self._rows, self._large, self._dim = rows, large, dim
-        self._found: dict[int, tuple[Any, frozenset[int]]] = {}
+        self._found: dict[int, tuple[bytes, bytes]] = {}  # as the database sends vectors and words
 
     def near(self, probe: Probe, strata: Sequence[Stratum], k: int) -> list[Seqs]:
         """The nearest of each stratum, by the database's own reckoning and some more."""
@@ -49,11 +53,11 @@ class PostgresShelf:
                 order = "vector <#> %(vector)s, seq DESC"
             parts.append(f"(SELECT {at} AS stratum, seq FROM beliefs WHERE {among} ORDER BY {order} LIMIT %(most)s)")
         nearest = " UNION ALL ".join(parts)  # sorted by their seqs alone: whole rows would be copied about
-        query = f"SELECT stratum, seq, vector, terms FROM ({nearest}) AS near JOIN beliefs USING (seq) WHERE {KEY}"
+        query = f"SELECT stratum, seq, {_SENT} FROM ({nearest}) AS near JOIN beliefs USING (seq) WHERE {KEY}"
         found: list[list[int]] = [[] for _ in strata]
         for at, seq, vector, terms in self._rows.all(query, **values):
             found[at].append(seq)
-            self._keep(seq, vector, terms)
+            self._found[seq] = vector, terms
         return [np.array(sorted(seqs), dtype=np.int64) for seqs in found]
 
     def counts(self, terms: Sequence[int], stratum: Stratum, probe: Probe, limit: int) -> list[int]:
@@ -118,22 +122,19 @@ class PostgresShelf:
     def vectors(self, seqs: Seqs) -> Matrix:
         """Those that were found before, and the others from the database."""
         self._fetch(seqs.tolist())
-        found = [self._found[seq][0] for seq in seqs.tolist()]
-        return np.array(found, dtype=np.float32).reshape(len(seqs), self._dim)
+        halves = b"".join([self._found[seq][0][_HEAD:] for seq in seqs.tolist()])
+        found: Matrix = np.frombuffer(halves, dtype=">f2").astype(np.float32).reshape(len(seqs), self._dim)
+        return found
 
     def terms(self, seqs: Sequence[int]) -> list[frozenset[int]]:
         """Those that were found before, and the others from the database."""
         self._fetch(seqs)
-        return [self._found[seq][1] for seq in seqs]
+        return [frozenset(np.frombuffer(self._found[seq][1], dtype=np.uint64).tolist()) for seq in seqs]
 
     def _fetch(self, seqs: Sequence[int]) -> None:
         if missing := [seq for seq in seqs if seq not in self._found]:
-            query = f"SELECT seq, vector, terms FROM beliefs WHERE {KEY} AND seq = ANY(%(seqs)s)"
-            for seq, vector, terms in self._rows.all(query, seqs=missing):
-                self._keep(seq, vector, terms)
-
-    def _keep(self, seq: int, vector: HalfVector, terms: bytes) -> None:
-        self._found[seq] = vector.to_numpy(), frozenset(np.frombuffer(terms, dtype=np.uint64).tolist())
+            query = f"SELECT seq, {_SENT} FROM beliefs WHERE {KEY} AND seq = ANY(%(seqs)s)"
+            self._found.update((seq, (vector, terms)) for seq, vector, terms in self._rows.all(query, seqs=missing))
 
     def read(self, seqs: Sequence[int]) -> list[Belief]:
         """Read them."""

@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +31,7 @@ from thymus.stores.postgres import archive, schema
 from thymus.stores.postgres.faults import translated
 from thymus.stores.postgres.rows import KEY, Rows
 from thymus.stores.postgres.shelf import PostgresShelf
+from thymus.stores.postgres.transactions import Transaction
 from thymus.stores.sketch import CODES
 from thymus.stores.voices import voices
 
@@ -40,6 +41,13 @@ if TYPE_CHECKING:
 MOST: Final = 10
 """Connections that one process keeps, at most."""
 _PAGE: Final = 500
+
+_READING: Final = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_SETTINGS: Final = (
+    b"SELECT set_config('role', %s, true), set_config('thymus.tenant', %s, true), "
+    b"set_config('thymus.owner', %s, true), set_config('lock_timeout', %s, true), "
+    b"set_config('synchronous_commit', %s, true), set_config('hnsw.iterative_scan', %s, true)"
+)
 
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
@@ -118,7 +126,7 @@ class PostgresStore:
 
     def get(self, scope: Scope, ids: Sequence[str]) -> dict[str, Belief]:
         """See ``Store.get``."""
-        with self._reading(scope) as rows:
+        with self._reading(scope, once=True) as rows:
             found = rows.beliefs("AND id = ANY(%(ids)s)", ids=[codec.raw(id_) for id_ in ids])
         by_id = {belief.id: belief for belief in found}
         return {belief_id: by_id[belief_id] for belief_id in ids if belief_id in by_id}
@@ -126,7 +134,7 @@ class PostgresStore:
     def vectors(self, scope: Scope, ids: Sequence[str]) -> dict[str, Vector]:
         """See ``Store.vectors``."""
         query = f"SELECT id, vector FROM beliefs WHERE {KEY} AND id = ANY(%(ids)s) AND vector IS NOT NULL"
-        with self._reading(scope) as rows:
+        with self._reading(scope, once=True) as rows:
             found = {
                 codec.cooked(id_): vector.to_numpy().astype(np.float32)
                 for id_, vector in rows.all(query, ids=[codec.raw(id_) for id_ in ids])
@@ -135,7 +143,7 @@ class PostgresStore:
 
     def evidence(self, scope: Scope, evidence_id: str) -> Evidence | None:
         """See ``Store.evidence``."""
-        with self._reading(scope) as rows:
+        with self._reading(scope, once=True) as rows:
             return rows.evidence(evidence_id)
 
     def beliefs(
@@ -159,7 +167,7 @@ class PostgresStore:
         if statuses is not None:
             condition += " AND status = ANY(%(codes)s)"
         condition += f" ORDER BY seq {'DESC' if newest_first else 'ASC'} LIMIT %(limit)s"
-        with self._reading(scope) as rows:
+        with self._reading(scope, once=True) as rows:
             return rows.beliefs(
                 condition,
                 after=max(0, after),
@@ -177,7 +185,7 @@ class PostgresStore:
         """See ``Store.entries``. Rows are read in portions: what is appended meanwhile is seen too."""
         last = max(0, after)
         while True:
-            with self._reading(scope) as rows:
+            with self._reading(scope, once=True) as rows:
                 found = rows.entries(belief_id, last, _PAGE)
             for seq, body, row_hash in found:
                 yield ledger.read(body, row_hash)
@@ -187,25 +195,25 @@ class PostgresStore:
 
     def sources(self, scope: Scope) -> list[Voice]:
         """See ``Store.sources``."""
-        with self._reading(scope) as rows:
+        with self._reading(scope, once=True) as rows:
             return voices(rows.said())
 
     def version(self, scope: Scope) -> int:
         """See ``Store.version``."""
-        with self._reading(scope) as rows:
+        with self._reading(scope, once=True) as rows:
             head = rows.head()
             return 0 if head is None else head.version
 
     def scopes(self) -> list[Scope]:
         """See ``Store.scopes``: in order of their first act."""
-        with self._auditing() as connection:
-            return [scope for scope, _ in archive.scopes(connection)]
+        with self._auditing() as transaction:
+            return [scope for scope, _ in archive.scopes(transaction)]
 
     def verify(self) -> Verification:
         """See ``Store.verify``."""
-        with self._auditing() as connection:
-            problems = archive.lost(connection)
-            found = audit.verify(archive.archives(connection))
+        with self._auditing() as transaction:
+            problems = archive.lost(transaction)
+            found = audit.verify(archive.archives(transaction))
         return Verification(entries=found.entries, beliefs=found.beliefs, problems=(*problems, *found.problems))
 
     @contextmanager
@@ -266,56 +274,49 @@ class PostgresStore:
                     max_size=self._most,
                     timeout=self.timeout,
                     configure=self._configure,
-                    check=ConnectionPool.check_connection,
                     name="thymus",
                     open=True,
                 )
             return self._pool
 
     @contextmanager
-    def _transaction(self, begin: str, role: str, scope: Scope | None = None) -> Iterator[Connection[Any]]:
-        with translated(self.name, self.timeout), self._pooled().connection() as connection:
-            key = ("", "") if scope is None else (codec.raw(scope.tenant).hex(), codec.raw(scope.user).hex())
-            with connection.pipeline():
-                connection.execute(begin.encode())
-                connection.execute(
-                    b"SELECT set_config('role', %s, true), set_config('thymus.tenant', %s, true), "
-                    b"set_config('thymus.owner', %s, true), set_config('lock_timeout', %s, true), "
-                    b"set_config('synchronous_commit', %s, true), set_config('hnsw.iterative_scan', %s, true)",
-                    (
-                        role,
-                        *key,
-                        str(int(self.timeout * 1000)),
-                        "off" if self._bulks else "on",
-                        "relaxed_order",
-                    ),
-                )
+    def _transaction(
+        self, begin: bytes, role: str, scope: Scope | None = None, *, once: bool = False, locked: bool = False
+    ) -> Iterator[Transaction]:
+        key = ("", "") if scope is None else (codec.raw(scope.tenant).hex(), codec.raw(scope.user).hex())
+        wait = str(int(self.timeout * 1000))
+        settings = (role, *key, wait, "off" if self._bulks else "on", "relaxed_order")
+        lead: list[tuple[bytes, Sequence[object]]] = [(begin, ()), (_SETTINGS, settings)]
+        if locked and scope is not None:
+            lead.append((b"SELECT pg_advisory_xact_lock(%s)", (_lock_of(scope),)))
+        with translated(self.name, self.timeout):
+            transaction = Transaction(self._pooled(), lead, once=once, most=self._most)
             try:
-                yield connection
+                yield transaction
             except BaseException:
-                if not connection.closed:
-                    connection.execute(b"ROLLBACK")
+                transaction.undo()
                 raise
-            connection.execute(b"COMMIT")
+            transaction.commit()
 
     @contextmanager
-    def _reading(self, scope: Scope) -> Iterator[Rows]:
-        """One moment of the store, whatever others write."""
-        with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", schema.WRITER, scope) as connection:
-            yield Rows(connection, scope)
+    def _reading(self, scope: Scope, *, once: bool = False) -> Iterator[Rows]:
+        """One moment of the store, whatever others write.
+
+        :param once: there is one query at most, which then takes one round trip.
+        """
+        with self._transaction(_READING, schema.WRITER, scope, once=once) as transaction:
+            yield Rows(transaction, scope)
 
     @contextmanager
     def _writing(self, scope: Scope) -> Iterator[Rows]:
         """All or nothing, and no other writer of this scope meanwhile."""
-        with self._transaction("BEGIN", schema.WRITER, scope) as connection:
-            connection.execute(b"SELECT pg_advisory_xact_lock(%s)", (_lock_of(scope),))
-            yield Rows(connection, scope)
+        with self._transaction(b"BEGIN", schema.WRITER, scope, locked=True) as transaction:
+            transaction.begin()
+            yield Rows(transaction, scope)
 
-    @contextmanager
-    def _auditing(self) -> Iterator[Connection[Any]]:
-        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        with self._transaction(begin, schema.AUDITOR) as connection:
-            yield connection
+    def _auditing(self) -> AbstractContextManager[Transaction]:
+        """One moment of every scope, to be read only."""
+        return self._transaction(_READING, schema.AUDITOR)
 
     def _shelf(self, rows: Rows) -> tuple[PostgresShelf | None, int]:
         head = rows.head()
@@ -325,8 +326,8 @@ class PostgresStore:
 
     def _flush(self) -> None:
         """Make what was committed before durable: a transaction that waits for the disk takes all before it along."""
-        with self._transaction("BEGIN", schema.WRITER) as connection:
-            connection.execute(b"SELECT pg_current_xact_id()")
+        with self._transaction(b"BEGIN", schema.WRITER) as transaction:
+            transaction.all(b"SELECT pg_current_xact_id()::text")
 
 
 def _lock_of(scope: Scope) -> int:
