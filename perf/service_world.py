@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -111,8 +112,8 @@ def question(rng: random.Random) -> str:
 
 
 def message(rng: random.Random) -> str:
-    """Something that is written; with a code that nothing else has."""
-    return f"{numbered(rng, _worded(rng, _LINES))} (File {rng.getrandbits(40):x}.)"
+    """Something that is written; with a code that nothing else has, in this run or an earlier one."""
+    return f"{numbered(rng, _worded(rng, _LINES))} (File {secrets.token_hex(5)}.)"
 
 
 def _worded(rng: random.Random, patterns: tuple[str, ...], thing: int | None = None) -> str:

@@ -43,9 +43,11 @@ from thymus.errors import ConfigError, InputError
 from thymus.integrations.crewai import ThymusHooks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from thymus.core.actions import Verdict
+    from thymus.core.beliefs import Belief
+    from thymus.core.claims import Scope
     from thymus.integrations.crewai_memory import ThymusStorage
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # CrewAI's and its dependencies' own
@@ -556,7 +558,12 @@ def test_records_are_looked_up_in_one_read(guard: MemoryGuard, monkeypatch: pyte
             storage.save([MemoryRecord(content=f"Room {number} has {number + 10} chairs.", scope="/a")])
         store, reads = guard._parts.store, list[int]()
         get = store.get
-        monkeypatch.setattr(store, "get", lambda scope, ids: reads.append(len(list(ids))) or get(scope, ids))
+
+        def counted(scope: Scope, ids: Sequence[str]) -> dict[str, Belief]:
+            reads.append(len(ids))
+            return get(scope, ids)
+
+        monkeypatch.setattr(store, "get", counted)
         assert storage.count() == 5
     assert [number for number in reads if number] in ([5], [5, 5])
 

@@ -1160,7 +1160,7 @@ def test_many_writers_at_one_key(tmp_path: Path) -> None:
             list(pool.map(work, range(8)))
         # Which of the user's came last is up to the threads; one that is older than what stands stays beside it.
         active = {one.text: str(one.source) for one in store.guard_of(NS).memories() if "standup" in one.text}
-        [value] = [one.value["text"] for one in store.history(NS, "standup") if one.shown]
+        [value] = [one.value["text"] for one in store.history(NS, "standup") if one.shown and one.value]
         assert shown(store, "standup") == {"text": value}
         assert value in active
         assert set(active.values()) == {"user"}

@@ -153,11 +153,12 @@ def test_connections_that_were_all_lost_while_idle_are_replaced_unseen(tmp_path:
     url = database(tmp_path)
     with closing(PostgresStore(url, embedder="tested", dim=DIM, most=4)) as store:
         store.commit(told("a note"))
-        for ask in (
+        asks: list[Callable[[], bool]] = [
             lambda: store.version(ASHA) == 1,
             lambda: len(store.search(ASHA, probe_of("a note"), 1)) == 1,
             lambda: store.commit(told("another note")) == 2,
-        ):
+        ]
+        for ask in asks:
             meet = threading.Barrier(4)
 
             def hold(meet: threading.Barrier = meet) -> None:
@@ -260,7 +261,8 @@ def little(server: Server) -> Iterator[str]:
     try:
         space = place / "space"
         space.mkdir()
-        shutil.chown(space, server.user or None)
+        if server.user:
+            shutil.chown(space, server.user)
         with admin(server.url) as connection:
             connection.execute(f"CREATE TABLESPACE little LOCATION '{space}'".encode())
             connection.execute("CREATE DATABASE little TABLESPACE little")
@@ -321,6 +323,7 @@ def test_what_the_driver_says_of_a_full_disk_is_named(
             remember(guard, 1)
         monkeypatch.undo()
         remember(guard, 1)
+    assert isinstance(guard._parts.store, PostgresStore)
     check(guard._parts.store._url, {"asha": 1})
 
 
