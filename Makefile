@@ -48,7 +48,8 @@ test-integrations: environments ## the tests against the real LangChain, LangGra
 		echo "== $$one"; THYMUS_ENVIRONMENT=$$one .cache/envs/$$one/bin/python -m pytest -n 2 tests/integrations || exit 1; \
 	done
 
-thorough: $(READY) ## the guarantees with 1,000 examples each, and 200 kills of a writer
+thorough: $(READY) ## the guarantees with 1,000 examples each, 200 kills of a writer, faults of a database, a browser
+	@THYMUS_THOROUGH=1 .venv/bin/pytest tests/web/test_web_browser.py tests/web/test_web_faults.py tests/web/test_web_schemathesis.py tests/stores/test_postgres_faults.py
 	@HYPOTHESIS_PROFILE=thorough THYMUS_KILLS=200 .venv/bin/pytest -n 2 --dist loadgroup tests/guarantees tests/conformance
 
 bench: $(READY) ## the benchmark: nine gates, 205 scenarios, the reader that believes everything (ARGS="--suite all")

@@ -31,7 +31,8 @@ from rich.console import Console
 from rich.table import Table
 
 from perf import service_database, service_http, service_world
-from thymus.access.tokens import open_tokens
+from thymus.access.token_table import TokenTable
+from thymus.access.tokens import Tokens
 from thymus.config import open_store
 from thymus.core.beliefs import Act, Belief, Cause, Change, Revision, Status
 from thymus.core.claims import Claim, Evidence, Kind, Scope
@@ -226,9 +227,10 @@ def _sender(thing: int, n: int) -> Source:
 
 def tokens(url: str, users: int) -> list[Caller]:
     """A token for each user, and more of them where there are few users."""
-    book = open_tokens(url)
     callers = [name_of(number % users) for number in range(max(users, TOKENS))]
-    return [Caller(user, book.issue(user, "load", tenant=TENANT)[1]) for user in callers]
+    with closing(TokenTable(url)) as table:
+        book = Tokens(table)
+        return [Caller(user, book.issue(user, "load", tenant=TENANT)[1]) for user in callers]
 
 
 # Measuring

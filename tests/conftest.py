@@ -37,6 +37,15 @@ for variable in ("MEM0_TELEMETRY", "CREWAI_DISABLE_TELEMETRY", "OTEL_SDK_DISABLE
     os.environ.setdefault(variable, "False" if variable == "MEM0_TELEMETRY" else "true")
 
 
+if not os.environ.get("THYMUS_THOROUGH"):  # minutes each: `make thorough` runs them
+    collect_ignore = [
+        "stores/test_postgres_faults.py",
+        "web/test_web_browser.py",
+        "web/test_web_faults.py",
+        "web/test_web_schemathesis.py",
+    ]
+
+
 def pytest_configure() -> None:
     with warnings.catch_warnings(action="ignore"):  # what a framework warns of while it is imported is its own
         for framework in FRAMEWORKS.get(os.environ.get("THYMUS_ENVIRONMENT", ""), ()):

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ from perf.service_http import AnswerError, Client, family, service
 from postgres_helpers import admin, database
 
 from thymus import MemoryGuard
-from thymus.access.tokens import open_tokens
+from thymus.access.token_table import TokenTable
+from thymus.access.tokens import Tokens
 
 pytestmark = [
     pytest.mark.slow,
@@ -112,7 +113,8 @@ def check(url: str, done: list[int]) -> None:
 
 def secret_of(url: str) -> str:
     MemoryGuard(url).close()
-    return open_tokens(url).issue("asha", "load")[1]
+    with closing(TokenTable(url)) as table:
+        return Tokens(table).issue("asha", "load")[1]
 
 
 def workers_of(process: int) -> list[int]:
