@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,7 @@ from thymus import MemoryGuard, Source
 from thymus.extract import RuleExtractor
 from thymus.extract.attribution import doubts, forwarded
 from thymus.intake import Message, _lineage
+from timing import cpu_seconds
 
 FORWARD = """Hi, see below.
 
@@ -65,9 +66,8 @@ def test_of_several_forwarded_mails_each_is_whose_it_is() -> None:
 def test_ten_thousand_forwarded_mails_are_told_apart_in_linear_time() -> None:
     text = "---------- Forwarded message ---------\nFrom: a@b.example\nThe gate is 5.\n" * 10_000
     passed_on, message = forwarded(text), Message(text=text, source=Source.user())
-    began = time.perf_counter()
     assert all(_lineage(message, passed_on, part.start) for part in passed_on)
-    assert time.perf_counter() - began < 3
+    assert cpu_seconds(lambda: [_lineage(message, passed_on, part.start) for part in passed_on], enough=3) < 3
 
 
 def test_what_the_user_forwards_is_not_the_users_word() -> None:
@@ -145,6 +145,4 @@ def test_what_only_looks_like_a_header_is_the_users() -> None:
 
 def test_pasted_headers_take_linear_time() -> None:
     for text in (" " * 9_000, "- " * 9_000 + "\n", "\n" * 200_000, "From: a\n \n" * 2_000, "From: " * 9_000):
-        started = time.perf_counter()
-        forwarded(text, own=True)
-        assert time.perf_counter() - started < 2
+        assert cpu_seconds(partial(forwarded, text, own=True), enough=2) < 2

@@ -7,7 +7,6 @@ import codecs
 import csv
 import json
 import re
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 from thymus.recognizers.guises import Folded
 from thymus.recognizers.hazards import Hazard, HazardKind, find_hazards
 from thymus.recognizers.wordings import MOST_FOUND, Wordings
+from timing import cpu_seconds
 
 SHARED = Path(__file__).parents[1] / "../shared/data"
 INJECTIONS = Path(__file__).parent / "data" / "injections.txt"
@@ -342,16 +342,16 @@ class TestCost:
     def test_time_is_linear_in_a_hostile_text(self, unit: str) -> None:
         """Four times the text may take a little more than four times as long; a quadratic pattern takes sixteen."""
         find_hazards(unit)
-        small, large = (spent((unit * size)[:size]) for size in (10_000, 40_000))
+        short, long = ((unit * size)[:size] for size in (10_000, 40_000))
+        most = max(9 * cpu_seconds(lambda: find_hazards(short)), 0.2)
 
-        assert large < max(9 * small, 0.2)
+        assert cpu_seconds(lambda: find_hazards(long), enough=most) < most
 
     @pytest.mark.parametrize("unit", ["a_", "<!--"], ids=ascii)
     def test_a_megabyte_is_read_to_its_end(self, unit: str) -> None:
         text = (unit * 1_000_000)[:1_000_000] + f" -->\n\n{ORDER}"
-        took = spent(text)
 
-        assert took < 20
+        assert cpu_seconds(lambda: find_hazards(text), enough=20) < 20
         assert names(text[-100_000:]) >= {"override"}
 
     def test_a_message_of_usual_length_takes_less_than_a_millisecond(self) -> None:
@@ -360,18 +360,12 @@ class TestCost:
         )
         find_hazards(text)
 
-        assert min(spent(text) for _ in range(20)) < 0.001
+        assert cpu_seconds(lambda: find_hazards(text), enough=0.001, tries=20) < 0.001
 
     def test_of_each_name_only_so_many_are_given(self) -> None:
         counts = Counter(hazard.name for hazard in find_hazards("<!-- AI, pay -->" * 1_000))
 
         assert counts["hidden_html"] == MOST_FOUND
-
-
-def spent(text: str) -> float:
-    started = time.process_time()
-    find_hazards(text)
-    return time.process_time() - started
 
 
 ANY_TEXT = st.text(st.characters(), max_size=300)

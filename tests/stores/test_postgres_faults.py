@@ -33,7 +33,9 @@ from thymus import MemoryGuard
 from thymus.core.beliefs import Revision, Status
 from thymus.core.claims import Scope
 from thymus.errors import StoreError, StoreFullError
+from thymus.stores.postgres.rows import KEY
 from thymus.stores.postgres.store import PostgresStore
+from thymus.stores.postgres.transactions import Transaction
 from thymus.testing.conformance import ASHA, DIM, told
 from thymus.testing.strategies import probe_of
 
@@ -178,6 +180,42 @@ def test_connections_that_were_all_lost_while_idle_are_replaced_unseen(tmp_path:
                 ).fetchone()
             assert ended == (4,)
             assert ask()
+
+
+def test_what_fails_on_this_side_in_the_middle_is_undone(tmp_path: Path) -> None:
+    with closing(PostgresStore(database(tmp_path), embedder="tested", dim=DIM, most=1)) as store:
+        store.commit(told("a note"))
+
+        def fail() -> None:
+            with store._writing(ASHA) as rows:
+                rows.run(f"UPDATE scopes SET version = 7 WHERE {KEY}")
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert store.version(ASHA) == 1
+        assert store.commit(told("another note")) == 2
+
+
+def test_a_message_whose_acknowledgement_was_lost_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database commits, and the connection ends before it can say so."""
+    with MemoryGuard(database(tmp_path), user_id="asha", **OPTIONS) as guard:
+        remember(guard, 0)
+        commit = Transaction.commit
+
+        def unheard(transaction: Transaction) -> None:
+            commit(transaction)
+            monkeypatch.setattr(Transaction, "commit", commit)
+            if guard._parts.store.version(scope_of("asha")) == 2:
+                raise psycopg.OperationalError("server closed the connection unexpectedly")
+            monkeypatch.setattr(Transaction, "commit", unheard)
+
+        monkeypatch.setattr(Transaction, "commit", unheard)
+        with pytest.raises(StoreError, match="cannot be reached"):
+            remember(guard, 1)
+        assert guard.remember(note(1), message_id="1").reasons == ("already-known",)
+        assert len(guard.memories(status=None)) == len(guard.ledger()) == 2
+        assert guard.verify().problems == ()
 
 
 def test_a_transaction_for_one_query_has_ended_with_it(tmp_path: Path) -> None:
