@@ -561,9 +561,12 @@ class MemoryGuard:
             ],
         }
 
-    def verify(self) -> Verification:
-        """Check the whole store, every user's part of it: ``problems`` names each changed, missing or reordered row."""
-        return self._parts.store.verify()
+    def verify(self, *, own: bool = False) -> Verification:
+        """Check the whole store, every user's part of it: ``problems`` names each changed, missing or reordered row.
+
+        :param own: check this user's memory alone, without the file around it.
+        """
+        return self._parts.store.verify(self._scope if own else None)
 
 
 def _ids(over: Iterable[str]) -> tuple[str, ...]:

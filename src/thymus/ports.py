@@ -260,8 +260,11 @@ class Store(Protocol):
         """Every scope that has a ledger (for ``doctor`` and backups, not for reading across)."""
         ...
 
-    def verify(self) -> Verification:
-        """Check the whole store: hash chain, contents against their digests, statuses against the told changes."""
+    def verify(self, scope: Scope | None = None) -> Verification:
+        """Check the whole store: hash chain, contents against their digests, statuses against the told changes.
+
+        :param scope: only this one's rows, and nothing else is read.
+        """
         ...
 
     def bulk(self) -> AbstractContextManager[None]:

@@ -121,11 +121,14 @@ def test_inbox_sources_counts_ledger_export_and_me(client: TestClient, place: Pl
     assert client.get("/v1/me").json() == {"tenant": "default", "user": "asha", "role": "owner", "token": token.id}
 
 
-def test_verify_is_for_whoever_runs_the_service(place: Place) -> None:
+def test_everyone_verifies_their_own_and_whoever_runs_the_service_all(place: Place) -> None:
     fill(place.guard, "zephyr")
-    with place.client() as asha, place.client("ravi") as ravi:
-        assert asha.get("/v1/verify").json() == {"ok": True, "entries": 2, "memories": 2, "problems": []}
-        assert "who runs the service" in problem(ravi.get("/v1/verify"), 403)
+    fill(place.of("ravi"), "blue")
+    with place.client() as asha, place.client("ravi", Role.AUDITOR) as ravi:
+        own = {"ok": True, "entries": 2, "memories": 2, "problems": []}
+        assert asha.get("/v1/verify").json() == ravi.get("/v1/verify").json() == own
+        assert asha.get("/v1/verify?everyone=true").json() == {**own, "entries": 4, "memories": 4}
+        assert "who runs the service" in problem(ravi.get("/v1/verify?everyone=true"), 403)
 
 
 # What is settled
@@ -226,7 +229,8 @@ def test_a_tenant_is_part_of_who_one_is(place: Place) -> None:
     with place.client() as client:
         assert client.get("/v1/me").json()["tenant"] == "acme"
         assert client.get("/v1/memories").json() == {"memories": []}
-        assert client.get("/v1/verify").status_code == 403
+        assert client.get("/v1/verify").json()["entries"] == 0
+        assert client.get("/v1/verify?everyone=true").status_code == 403
         client.post("/v1/memories", json={"text": "My standup is at 9:15."})
     assert len(place.guard.for_user("asha", tenant="acme").memories()) == 1
     assert len(place.guard.memories(status=None)) == 2

@@ -95,8 +95,16 @@ def test_the_key_is_made_once(request: pytest.FixtureRequest, kept: str) -> None
     tokens.issue("asha", "laptop")
     assert len(tokens.key()) == 32
     assert tokens.key() == tokens.key() == Tokens(tokens._book).key()
-    tokens.close()
-    assert len(tokens.all()) == 1
+
+
+@in_postgres
+def test_closed_tokens_stay_closed(table: Tokens) -> None:
+    """A connection opened after that would never be closed."""
+    table.issue("asha", "laptop")
+    table.close()
+    table.close()
+    with pytest.raises(StoreError, match="open them again"):
+        table.all()
 
 
 @both

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from thymus import config
-from thymus.errors import ConfigError, MissingExtraError
+from thymus.errors import ConfigError, MissingExtraError, StoreError
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -37,6 +37,7 @@ class TokenTable:
         self._url = url
         self._lock = threading.Lock()
         self._pool: ConnectionPool[Connection[dict[str, Any]]] | None = None
+        self._closed = False
 
     def exists(self) -> bool:
         """Whether a token was ever kept here."""
@@ -73,6 +74,7 @@ class TokenTable:
     def close(self) -> None:
         """Release the connections; closing twice is fine."""
         with self._lock:
+            self._closed = True
             pool, self._pool = self._pool, None
         if pool is not None:
             pool.close()
@@ -91,6 +93,8 @@ class TokenTable:
 
     def _pooled(self) -> ConnectionPool[Connection[dict[str, Any]]]:
         with self._lock:
+            if self._closed:  # a pool opened now would never be closed
+                raise StoreError("the tokens were closed: open them again")
             if self._pool is None:
                 self._pool = self._open()
             return self._pool

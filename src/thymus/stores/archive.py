@@ -82,10 +82,11 @@ class SqliteArchive:
         return int(self._connection.execute(query, self._range).fetchone()[0])
 
 
-def archives(connection: sqlite3.Connection) -> Iterator[tuple[Scope, SqliteArchive]]:
-    """Every scope of the file."""
+def archives(connection: sqlite3.Connection, scope: Scope | None = None) -> Iterator[tuple[Scope, SqliteArchive]]:
+    """Every scope of the file, or this one."""
     for number, name, version, beliefs, row_hash in connection.execute(
-        "SELECT id, name, version, beliefs, hash FROM scopes ORDER BY id"
+        "SELECT id, name, version, beliefs, hash FROM scopes WHERE ?1 IS NULL OR name = ?1 ORDER BY id",
+        (None if scope is None else codec.scope_name(scope),),
     ):
         head = Head(version=version, beliefs=beliefs, hash=row_hash)
         yield codec.read_scope(name), SqliteArchive(connection, number, head)

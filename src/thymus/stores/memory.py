@@ -307,10 +307,10 @@ class MemoryStore:
         with self._session():
             return list(self._memories)
 
-    def verify(self) -> Verification:
+    def verify(self, scope: Scope | None = None) -> Verification:
         """See ``Store.verify``."""
         with self._session():
-            return audit.verify(iter(self._memories.items()))
+            return audit.verify((name, kept) for name, kept in self._memories.items() if scope in (None, name))
 
     def bulk(self) -> AbstractContextManager[None]:
         """Nothing to do: memory has no disk."""

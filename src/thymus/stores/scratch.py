@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final, Self
 
 from thymus.core.beliefs import Revision
+from thymus.core.claims import Scope
 from thymus.errors import StoreError
 from thymus.ports import Verification
 from thymus.stores import audit, schema
@@ -51,10 +52,10 @@ class ScratchStore(SqliteStore):
             beliefs = grown
         self._commit_all(waiting)
 
-    def verify(self) -> Verification:
+    def verify(self, scope: Scope | None = None) -> Verification:
         """See ``Store.verify``."""
         with self._reading() as connection:
-            return audit.verify(archives(connection))
+            return audit.verify(archives(connection, scope))
 
     def _commit_all(self, revisions: list[Revision]) -> None:
         if not revisions:

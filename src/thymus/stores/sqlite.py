@@ -198,15 +198,15 @@ class SqliteStore:
         with self._reading() as connection:
             return [codec.read_scope(row[0]) for row in connection.execute("SELECT name FROM scopes ORDER BY id")]
 
-    def verify(self) -> Verification:
+    def verify(self, scope: Scope | None = None) -> Verification:
         """See ``Store.verify``. It reads over a connection of its own, so that others need not wait."""
         with self._lock:
             self._connected()
         own = schema.connect(self.path, timeout=self.timeout)
         with closing(own), translated(self.path, self.timeout):
             own.execute("BEGIN")
-            broken = damage(own)
-            found = audit.verify(archives(own))
+            broken = damage(own) if scope is None else []
+            found = audit.verify(archives(own, scope))
         return Verification(entries=found.entries, beliefs=found.beliefs, problems=(*broken, *found.problems))
 
     @contextmanager

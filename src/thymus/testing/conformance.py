@@ -389,6 +389,14 @@ class StoreConformance(ABC):
         found = store.verify()
         assert (found.entries, found.beliefs, found.problems) == (3, 3, ())
 
+    def test_verifies_one_scope_alone(self, store: Store) -> None:
+        """Whoever asks for theirs learns nothing of what others have."""
+        store.commit(told("one"))
+        store.commit(told("two", scope=RAVI))
+        store.commit(told("three", scope=RAVI))
+        assert [store.verify(scope).entries for scope in (ASHA, RAVI, Scope(tenant="acme", user="nobody"))] == [1, 2, 0]
+        assert store.verify().entries == 3
+
     def test_survives_reopening(self, tmp_path: Path) -> None:
         """What was committed is there when the store is opened again, and the history goes on."""
         if not self.persistent:

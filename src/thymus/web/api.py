@@ -14,7 +14,7 @@ from fastapi.security import HTTPBearer
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from thymus.core.beliefs import SHOWN, Status
-from thymus.web.callers import Here, OfOperator, OfOwner, OfReader, Role
+from thymus.web.callers import Here, OfOwner, OfReader, Role, verifying
 
 LONGEST_TEXT: Final = 200_000
 """Characters of a message over HTTP; longer ones are for ``thymus ingest``."""
@@ -208,9 +208,10 @@ def counts(here: Here) -> dict[str, Any]:
 
 
 @router.get("/verify", tags=["accounts"], summary="Is the store as it was written?")
-def verify(here: OfOperator) -> dict[str, Any]:
-    """Check the whole store, every user's part: for the user who runs the service. It reads everything."""
-    found = here.guard.verify()
+def verify(here: Here, everyone: bool = False) -> dict[str, Any]:
+    """Read all that is kept of this user, or (for the user who runs the service) of everyone, against the ledger."""
+    with verifying(here, everyone=everyone):
+        found = here.guard.verify(own=not everyone)
     return {
         "ok": found.ok,
         "entries": found.entries,

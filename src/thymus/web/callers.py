@@ -11,7 +11,8 @@ import hmac
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -199,16 +200,29 @@ def needs(*roles: Role) -> Callable[..., Caller]:
     return checked
 
 
-def operator(found: Here) -> Caller:
-    """The caller, who is the user that the service was started for.
+_verified: Final[set[tuple[str, str] | None]] = set()
+"""Whose memories are being verified now; None for everyone's."""
+_verified_lock: Final = threading.Lock()
 
-    :raises Problem: 403 where they are not.
+
+@contextmanager
+def verifying(here: Caller, *, everyone: bool = False) -> Iterator[None]:
+    """One verification of a memory at a time, because it reads all of it.
+
+    :raises Problem: 403 where a caller asks for everyone's who does not run the service, 503 while there is one.
     """
-    if not found.operator:
+    if everyone and not here.operator:
         raise Problem(403, "Not allowed", "This concerns all users: it takes a token of the user who runs the service.")
-    return found
+    what = None if everyone else (here.tenant, here.user)
+    with _verified_lock:
+        if what in _verified:
+            raise Problem(503, "Busy", "It is being verified already: try again in a minute.", {"retry-after": "60"})
+        _verified.add(what)
+    try:
+        yield
+    finally:
+        _verified.discard(what)
 
 
 OfOwner = Annotated[Caller, Depends(needs(Role.OWNER))]
 OfReader = Annotated[Caller, Depends(needs(*READERS))]
-OfOperator = Annotated[Caller, Depends(operator)]

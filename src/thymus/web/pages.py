@@ -6,7 +6,6 @@ the act, from which the next page says what was done: no words of a message ever
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import urlencode
@@ -21,7 +20,7 @@ from thymus.core.provenance import Source
 from thymus.core.quoting import one_line
 from thymus.errors import SourceError
 from thymus.web import views
-from thymus.web.callers import READERS, Caller, Role, check_csrf, find_caller
+from thymus.web.callers import READERS, Caller, Role, check_csrf, find_caller, verifying
 from thymus.web.problems import Problem
 from thymus.web.reading import Desk
 
@@ -54,7 +53,6 @@ _templates.filters.update(
 _templates.globals.update(Kind=Kind, OUTCOMES=views.OUTCOMES)
 _templates.globals["the"] = _templates.get_template("macros.html").module
 
-_verifying: Final = threading.Lock()
 
 # Who is there
 
@@ -81,17 +79,6 @@ def _of_roles(*roles: Role) -> Any:
         return here
 
     return checked
-
-
-def verifier(here: Visitor) -> Caller:
-    """Whoever may be told something of the whole store: who runs the service, and who audits it for them."""
-    if not _verifies(here):
-        raise Problem(403, "Not allowed", "Only the user who runs the service verifies all of it.")
-    return here
-
-
-def _verifies(here: Caller) -> bool:
-    return here.operator and here.role in (Role.OWNER, Role.AUDITOR)
 
 
 def sent(request: Request, here: Visitor, csrf: Annotated[str, Form(max_length=200)] = "") -> Caller:
@@ -344,14 +331,10 @@ def ledger(here: Visitor, before: Before = 0, act: Flash = 0, done: Told = "") -
 
 
 @router.post("/ledger/verify", dependencies=FROM_HERE)
-def verify(here: Annotated[Caller, Depends(verifier)]) -> Response:
-    """Check the whole store. It is others' too, so all that is told is whether it fits."""
-    if not _verifying.acquire(blocking=False):
-        raise Problem(503, "Busy", "It is being verified already: try again in a minute.", {"retry-after": "60"})
-    try:
-        fits = here.guard.verify().ok
-    finally:
-        _verifying.release()
+def verify(here: Visitor) -> Response:
+    """Read all that is kept of this user against the ledger."""
+    with verifying(here):
+        fits = here.guard.verify(own=True).ok
     return _ledger(here, 0, None, fits=fits)
 
 
@@ -399,7 +382,6 @@ def _page(template: str, here: Caller, desk: Desk, *, status: int = 200, **known
         place=_PLACES[template],
         reads=here.role in READERS,
         owns=here.role is Role.OWNER,
-        verifies=_verifies(here),
         counts={status.value: kept.counts[status] for status in Status if status in SHOWN},
         waiting=kept.waiting,
         now=desk.now(),

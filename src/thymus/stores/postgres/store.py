@@ -209,8 +209,12 @@ class PostgresStore:
         with self._auditing() as transaction:
             return [scope for scope, _ in archive.scopes(transaction)]
 
-    def verify(self) -> Verification:
+    def verify(self, scope: Scope | None = None) -> Verification:
         """See ``Store.verify``."""
+        if scope is not None:
+            with self._reading(scope) as rows:
+                head = rows.head()
+                return audit.verify(iter([] if head is None else [(scope, archive.PostgresArchive(rows, head))]))
         with self._auditing() as transaction:
             problems = archive.lost(transaction)
             found = audit.verify(archive.archives(transaction))
