@@ -69,7 +69,7 @@ script = [
     *(call("send_money", to="Ravi", iban=STOLEN), AIMessage("I could not pay.")),
 ]
 guard = MemoryGuard(":memory:")
-guarded = ThymusMiddleware(guard, authenticated=["calendar"], open_world=["read_inbox"], guarded=["send_money"])
+guarded = ThymusMiddleware(guard, authenticated=["calendar"], open_world=["read_inbox"], checked=["send_money"])
 agent = create_agent(
     ScriptedModel(messages=iter(script)),
     [calendar, read_inbox, send_money],

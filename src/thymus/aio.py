@@ -92,6 +92,7 @@ class AsyncMemoryGuard:
     inbox = _threaded(MemoryGuard.inbox)
     memories = _threaded(MemoryGuard.memories)
     get = _threaded(MemoryGuard.get)
+    get_many = _threaded(MemoryGuard.get_many)
     resolve = _threaded(MemoryGuard.resolve)
     forget = _threaded(MemoryGuard.forget)
     revoke = _threaded(MemoryGuard.revoke)
@@ -101,6 +102,7 @@ class AsyncMemoryGuard:
     explain = _threaded(MemoryGuard.explain)
     sources = _threaded(MemoryGuard.sources)
     export = _threaded(MemoryGuard.export)
+    version = _threaded(MemoryGuard.version)
     verify = _threaded(MemoryGuard.verify)
     close = _threaded(MemoryGuard.close)
 

@@ -292,6 +292,12 @@ class MemoryGuard:
         """
         return self._records([self._belief(memory_id)])[0]
 
+    def get_many(self, memory_ids: Iterable[str]) -> dict[str, Memory]:
+        """Those of these memories that this user has, by id, in one read of the store."""
+        ids = list(dict.fromkeys(memory_ids))
+        found = self._parts.store.get(self._scope, ids)
+        return {one.id: one for one in self._records([found[id_] for id_ in ids if id_ in found])}
+
     def _belief(self, memory_id: str) -> Belief:
         if not isinstance(memory_id, str):
             raise InputError(
@@ -560,6 +566,11 @@ class MemoryGuard:
                 if (changes := tuple(change for change in e.changes if change.belief not in hidden))
             ],
         }
+
+    def version(self) -> int:
+        """How many acts this user's ledger has: it grows with each, whoever or whatever process made it, and is the
+        cheapest question to a store."""
+        return self._parts.store.version(self._scope)
 
     def verify(self, *, own: bool = False) -> Verification:
         """Check the whole store, every user's part of it: ``problems`` names each changed, missing or reordered row.

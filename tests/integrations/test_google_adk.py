@@ -642,7 +642,7 @@ def test_a_denied_call_is_not_made_and_the_user_is_told() -> None:
     assert paid == []
     [answer] = [one for event in events for one in event.get_function_responses()]
     assert answer.response is not None
-    assert answer.response["error"].startswith("send_payment was not called (")
+    assert answer.response["error"].startswith("send_payment was not called: memory says deny (")
     assert "0130 00" not in answer.response["error"]
     assert any("DE89" in notice for notice in desk.notices)
     assert "tool:send_payment" not in desk.texts().values()

@@ -1104,10 +1104,14 @@ def test_of_what_one_source_has_waiting_at_a_key_the_oldest_is_declined(
 def test_what_waits_at_another_key_too_is_not_declined(store: ThymusStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(langgraph_steps, "MOST_WAITING", 1)
     put(store, "user", "standup", STANDUP)
-    for key in ("a", "standup"):
+    for key in ("standup", "a"):
         put(store, EVIL_SITE, key, ATTACK)
+    assert len({one.memories for one in store.contested(NS)}) == 1
     put(store, EVIL_SITE, "standup", {"text": "Your standup moved to 7:50 in Room 9."})
-    assert "a" in [one.key for one in store.contested(NS)]
+    assert [(one.key, one.value == ATTACK) for one in store.contested(NS)] == [("standup", False), ("a", True)]
+    for one in store.contested(NS):
+        store.resolve(NS, one.id, accept=False)
+    assert store.contested(NS) == []
 
 
 class Loose(InMemoryStore):

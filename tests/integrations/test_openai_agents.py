@@ -612,7 +612,7 @@ def test_a_call_that_is_denied_is_not_made(guard: MemoryGuard) -> None:
     model = Scripted(call("send_payment", to="Ravi", iban=THEIRS), say("ok"))
     run(thymus, model, "Pay him.", thymus.checked(payment(made)))
     assert made == []
-    assert "was not made" in model.inputs[1][-1]["output"]
+    assert "was not called: memory says deny" in model.inputs[1][-1]["output"]
     assert "evil" not in model.inputs[1][-1]["output"]
     assert len([notice for notice in told if "send_payment" in notice and "evil.example" in notice]) == 1
     run(

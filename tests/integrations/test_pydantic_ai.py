@@ -587,7 +587,7 @@ def test_a_call_that_is_denied_is_not_made(guard: MemoryGuard) -> None:
     script = Scripted(call("send_payment", to="Ravi", iban=THEIRS), "ok")
     run(thymus, script, "Hi!", payment(made))
     assert made == []
-    assert "was not made" in script.returned
+    assert "was not called: memory says deny" in script.returned
     assert "evil" not in script.returned
     assert len([notice for notice in told if "send_payment" in notice and "evil.example" in notice]) == 1
     run(thymus, Scripted(call("send_payment", to="Ravi", iban=MINE), "ok"), "Hi!", payment(made))

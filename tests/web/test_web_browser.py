@@ -162,7 +162,7 @@ class TestByMouse:
         page = watched.page
         page.get_by_role("link", name="Ledger").click()
         page.get_by_role("button", name="Verify the ledger").click()
-        assert "everything that is stored fits" in page.get_by_role("status").inner_text()
+        assert "everything that is kept of you fits" in page.get_by_role("status").inner_text()
         page.get_by_role("button", name="Sign out").click()
         page.get_by_label("Token").wait_for()
         page.goto(watched.served.url)

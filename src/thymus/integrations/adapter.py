@@ -73,8 +73,9 @@ class Adapter:
         failing: Failing = "closed",
     ) -> None:
         self.guard: MemoryGuard = guard.guard if isinstance(guard, AsyncMemoryGuard) else guard
-        self.open_world, self.authenticated = _names(open_world, "open_world"), _names(authenticated, "authenticated")
-        self.ignored = _names(ignored, "ignored")
+        self.open_world = tool_names(open_world, "open_world")
+        self.authenticated = tool_names(authenticated, "authenticated")
+        self.ignored = tool_names(ignored, "ignored")
         if both := sorted(self.open_world & self.authenticated):
             raise ConfigError(f"{both[0]!r} hands on what others wrote, so that it cannot be vouched for: name it once")
         if failing not in ("closed", "open"):
@@ -152,13 +153,16 @@ class Adapter:
 
     # What goes out
 
+    def ask(self, talk: Conversation, question: str) -> Recall | None:
+        """What bears on a question; nobody is told. ``None`` where nothing is asked."""
+        question = question.strip()[:_LONGEST_QUESTION]
+        return talk.recall(question, k=self.k) if len(question) >= _SHORTEST_QUESTION else None
+
     def recall(self, talk: Conversation, question: str) -> Recall | None:
         """What bears on a question; the notice is handed on. ``None`` where nothing is asked."""
-        question = question.strip()[:_LONGEST_QUESTION]
-        if len(question) < _SHORTEST_QUESTION:
-            return None
-        found = talk.recall(question, k=self.k)
-        self.tell(found.notice)
+        found = self.ask(talk, question)
+        if found is not None:
+            self.tell(found.notice)
         return found
 
     def tell(self, notice: str) -> None:
@@ -190,6 +194,16 @@ class Adapter:
 def context(found: Recall | None) -> str:
     """A recall as it stands in a system message; empty where nothing was found."""
     return f"{HEADING}\n{found.context}" if found is not None and found.context else ""
+
+
+def speaks(verdict: Verdict) -> str:
+    """What a model is told of a verdict: the values that it is about are for the user."""
+    return f"memory says {verdict.answer.name.lower()} ({', '.join(verdict.reasons)}); the user was told"
+
+
+def not_called(tool: str, why: str) -> str:
+    """What a model gets in place of the result of a call that is not made."""
+    return f"{tool} was not called: {why}".strip()
 
 
 def wire(result: object) -> dict[str, Any]:
@@ -270,7 +284,11 @@ def missing(module: str, extra: str) -> MissingExtraError:
     return MissingExtraError(f"{module} is not installed: pip install 'thymus-memory[{extra}]'")
 
 
-def _names(given: Iterable[str], what: str) -> frozenset[str]:
+def tool_names(given: Iterable[str], what: str) -> frozenset[str]:
+    """Names of tools, as an option gives them.
+
+    :raises ConfigError: where it is one name: its letters would be taken for names.
+    """
     if isinstance(given, str):
         raise ConfigError(f'{what} is a list of names of tools: {what}=["{given[:40]}"]')
     return frozenset(given)

@@ -17,7 +17,7 @@ from weakref import WeakSet
 
 from thymus.conversation import HEADING, UNKNOWN
 from thymus.errors import InputError
-from thymus.integrations.adapter import LEARNED, Failing, context, missing, plain
+from thymus.integrations.adapter import LEARNED, Failing, context, missing, not_called, plain
 from thymus.integrations.runs import Runs
 
 try:
@@ -84,7 +84,7 @@ class _Session:
     async def refusal(self, tool: str, arguments: Mapping[str, Any] | None) -> ToolResult | None:
         """What a checked tool's call comes to where it may not be made."""
         why = await asyncio.to_thread(self.runs.refusal, self.talk, tool, arguments or {})
-        return _failure(tool, f"{tool} was not called: {why}") if why else None
+        return _failure(tool, not_called(tool, why)) if why else None
 
     async def taken(self, name: str, result: ToolResult, take: Callable[[], None]) -> ToolResult:
         """The very result, once it was taken in; one that could not be is kept from the model."""

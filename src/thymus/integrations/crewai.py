@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from thymus.conversation import UNKNOWN
 from thymus.errors import ConfigError, InputError
-from thymus.integrations.adapter import Failing, context, missing
-from thymus.integrations.adapter import _names as names
+from thymus.integrations.adapter import Failing, context, missing, not_called, tool_names
 from thymus.integrations.runs import Runs
 
 try:
@@ -222,7 +221,7 @@ class ThymusRun:
     def _before_tool(self, ctx: Any) -> None:
         self.withdraw(getattr(ctx.agent, "agent_executor", None) or object())
         if why := self._runs.refusal(self.talk, ctx.tool_name, ctx.tool_input):
-            raise HookAborted(f"{ctx.tool_name} was not called: {why}", source="thymus")
+            raise HookAborted(not_called(ctx.tool_name, why), source="thymus")
 
     def _after_tool(self, ctx: Any) -> None:
         with self._failures(f"a result of {ctx.tool_name[:80]} was not learned"):
@@ -254,7 +253,7 @@ def _names(given: Iterable[str], what: str) -> frozenset[str]:
     """Names as a model calls them; one of a server's tool (``server/tool``) has the server's as it is."""
     return frozenset(
         f"{server}{slash}{sanitize_tool_name(tool)}"
-        for server, slash, tool in (one.rpartition("/") for one in names(given, what))
+        for server, slash, tool in (one.rpartition("/") for one in tool_names(given, what))
     )
 
 

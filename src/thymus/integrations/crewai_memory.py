@@ -281,10 +281,7 @@ def _known(talk: Conversation, record: MemoryRecord) -> list[Memory]:
 def _known_of(talk: Conversation, records: Iterable[MemoryRecord]) -> dict[str, list[Memory]]:
     """``_known`` of each by its id, in one read of the store."""
     ids = {record.id: _ids(record) for record in records}
-    guard = talk.guard
-    wanted = list(dict.fromkeys(one for some in ids.values() for one in some))
-    beliefs = guard._parts.store.get(guard._scope, wanted)  # noqa: SLF001 -- a guard gives one memory at a time
-    memories = {one.id: one for one in guard._records(list(beliefs.values()))}  # noqa: SLF001
+    memories = talk.guard.get_many(one for some in ids.values() for one in some)
     return {id_: [memories[one] for one in some if one in memories] for id_, some in ids.items()}
 
 

@@ -22,8 +22,8 @@ from weakref import WeakKeyDictionary, WeakSet
 from thymus.core.actions import Answer
 from thymus.core.provenance import ASSISTANT, USER, Source
 from thymus.errors import ConfigError, InputError, MemoryNotFoundError
-from thymus.integrations.adapter import LEARNED, Failing, context, missing, plain
-from thymus.integrations.runs import Runs, served
+from thymus.integrations.adapter import LEARNED, Failing, context, missing, not_called, plain, speaks
+from thymus.integrations.runs import UNCHECKED, Runs, served
 from thymus.results import LONGEST
 from thymus.sources.origins import NOBODY
 
@@ -400,13 +400,13 @@ class ThymusPlugin(BasePlugin):
     ) -> dict[str, Any] | None:
         """What the model is told in place of a result; the values that it is about are for the user alone."""
         if talk is None:
-            return {"error": f"{tool.name} was not called: nothing says in whose conversation"}
+            return {"error": not_called(tool.name, "nothing says in whose conversation")}
         try:
             verdict = self._adapter.verdict(talk, tool.name, arguments)
         except Exception as error:  # noqa: BLE001 -- whatever it is: what was not checked is not done
-            return {"error": f"{tool.name} was not called: its arguments could not be checked ({type(error).__name__})"}
+            return {"error": not_called(tool.name, f"{UNCHECKED} ({type(error).__name__})")}
         if verdict is None:
-            return {"error": f"{tool.name} was not called: its arguments could not be checked"}
+            return {"error": not_called(tool.name, UNCHECKED)}
         if verdict.allowed:
             return None
         asked = where.tool_confirmation
@@ -417,7 +417,7 @@ class ThymusPlugin(BasePlugin):
         if verdict.answer is Answer.ASK and asked is not None and asked.confirmed:
             return None
         self._adapter.tell(str(verdict))
-        return {"error": f"{tool.name} was not called ({', '.join(verdict.reasons)}); the user was told"}
+        return {"error": not_called(tool.name, speaks(verdict))}
 
 
 class ThymusMemoryService(BaseMemoryService):

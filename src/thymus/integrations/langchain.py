@@ -24,7 +24,7 @@ from thymus.core.actions import Answer
 from thymus.errors import ConfigError, InputError
 from thymus.extract import pastes
 from thymus.integrations import langchain_messages as lc
-from thymus.integrations.adapter import Adapter, Failing, context, missing
+from thymus.integrations.adapter import Adapter, Failing, context, missing, not_called, speaks
 from thymus.integrations.langchain_callbacks import ThymusCallbackHandler, recall_messages
 from thymus.integrations.writing import writer, writing_as
 from thymus.sources.origins import NOBODY
@@ -128,7 +128,7 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
     tells the user about the rest, and has calls of consequential tools checked. Serves many users and threads at once.
 
     :param guard: its user is whom a run is for whose context names nobody.
-    :param guarded: names of consequential tools, which are checked as highly sensitive before they run; or an
+    :param checked: names of consequential tools, which are checked as highly sensitive before they run; or an
         ``ActionPolicy``, by which every tool is. Allowed calls run; others are put to a person by ``interrupt`` (which
         needs a checkpointer) or refused.
     :param user: whose run it is, from the runtime (``lambda runtime: runtime.context.account``). By default
@@ -147,7 +147,7 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
         self,
         guard: MemoryGuard | AsyncMemoryGuard,
         *,
-        guarded: Collection[str] | ActionPolicy = (),
+        checked: Collection[str] | ActionPolicy = (),
         user: Callable[[Any], object] | None = None,
         learn_user: bool = True,
         open_world: Iterable[str] = (),
@@ -158,13 +158,13 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
         failing: Failing = "closed",
     ) -> None:
         super().__init__()
-        if isinstance(guarded, str):
-            raise ConfigError(f'guarded is a list of names of tools, or an ActionPolicy: guarded=["{guarded[:40]}"]')
-        if isinstance(guarded, ActionPolicy):
-            self._guarded, self._policy = None, guarded
+        if isinstance(checked, str):
+            raise ConfigError(f'checked is a list of names of tools, or an ActionPolicy: checked=["{checked[:40]}"]')
+        if isinstance(checked, ActionPolicy):
+            self._checked, self._policy = None, checked
         else:
-            self._guarded = frozenset(guarded)
-            self._policy = ActionPolicy().adjusted(tools=dict.fromkeys(self._guarded, "high"))
+            self._checked = frozenset(checked)
+            self._policy = ActionPolicy().adjusted(tools=dict.fromkeys(self._checked, "high"))
         self._user, self._learn_user, self._on_notice = user, learn_user, on_notice
         self._vouched, names = lc.vouched(authenticated)
         options: dict[str, Any] = {
@@ -375,7 +375,7 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
         asked = (message for message in reversed(messages) if isinstance(message, HumanMessage))
         question = next((lc.text_of(message) for message in asked if not lc.composed(message)), "")
         talk = run.talk
-        key = (question, _version(talk.guard))
+        key = (question, talk.guard.version())  # memory may change by another process, or in the inbox
         if talk.recalled[0] != key:
             found = self._adapter.recall(talk, question)
             talk.recalled = (key, found)
@@ -431,7 +431,7 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
             source=adapter.tool(name if request.tool is not None else ""),
             id=f"langchain/{run.name if run is not None else ''}/{of}/{request.tool_call['id']}",
         )
-        if self._guarded is not None and self._guarded.isdisjoint((name, asked_for)):
+        if self._checked is not None and self._checked.isdisjoint((name, asked_for)):
             return call
         return self._permit(call)
 
@@ -444,11 +444,11 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
         asked = talk.asked if talk is not None else {}
         answers = 0
         while True:
-            answer, reasons, shown = self._weigh(call)
+            answer, why, shown = self._weigh(call)
             if answer is Answer.DENY:
                 with _noting(talk):
                     self._note(shown)
-                return _refusal(call, f"Not run: memory speaks against this call. {reasons}")
+                return _refusal(call, not_called(call.tool, why))
             if answer is Answer.ALLOW and answers >= asked.get(call.id, 0):
                 return call
             # Whoever was asked is heard, whatever memory has come to say meanwhile: their no stays one.
@@ -458,7 +458,7 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
             if decision["type"] == "approve":
                 return call
             if decision["type"] == "reject":
-                return _refusal(call, f"Not run: the user said no to this call. {decision.get('message') or ''}")
+                return _refusal(call, not_called(call.tool, f"the user said no. {decision.get('message') or ''}"))
             edited = cast("Any", {**call.request.tool_call, "args": decision["edited_action"]["args"]})
             call = replace(call, request=call.request.override(tool_call=edited))
 
@@ -472,12 +472,10 @@ class ThymusMiddleware(AgentMiddleware[ThymusState, Any, Any]):
                 try:
                     verdict = guard.check_action(call.tool, call.arguments, said=said, policy=self._policy)
                 except InputError as error:  # arguments that cannot be read: what the model made up
-                    return Answer.DENY, f"{error}.", f"deny: {call.tool!r}: {error}"
+                    return Answer.DENY, str(error), f"deny: {call.tool!r}: {error}"
         if verdict is None:  # failing="open": still not what nobody has looked at
             return Answer.ASK, "", f"ask: {call.tool!r}: what it rests on could not be checked"
-        decisive = [finding for finding in verdict.findings if finding.answer is verdict.answer]
-        says = dict.fromkeys(reason.says for finding in decisive for reason in finding.reasons)
-        return verdict.answer, f"The user is told of a value in it: {'; '.join(says)}.", str(verdict)
+        return verdict.answer, speaks(verdict), str(verdict)
 
 
 @contextlib.contextmanager
@@ -502,8 +500,3 @@ def _refusal(call: _Call, why: str) -> ToolMessage:
 def _share(one: MemoryGuard, other: MemoryGuard) -> bool:
     """Whether two guards are over the same store."""
     return one._parts is other._parts  # noqa: SLF001
-
-
-def _version(guard: MemoryGuard) -> int:
-    """What tells that memory has changed, also by another process or in the inbox."""
-    return guard._parts.store.version(guard._scope)  # noqa: SLF001

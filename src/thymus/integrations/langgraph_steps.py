@@ -251,7 +251,12 @@ class Desk(Following):
             return 0
         kept = {id_ for doc in state.docs if doc not in old for id_ in doc.ids}
         alone = [id_ for id_ in (yield from self._unlist(pair, place, old, take=False)) if id_ not in kept]
-        yield [PutOp(shelf(place), doc.key, {**doc.value, "unasked": False}, index=False) for doc in old]
+        elsewhere = [doc for doc in old if not set(doc.ids) <= set(alone)]  # and waits there from now on, not here
+        yield from self._unlist(pair, place, [doc for doc in elsewhere if kept.isdisjoint(doc.ids)])
+        yield [
+            PutOp(shelf(place), doc.key, None if doc in elsewhere else {**doc.value, "unasked": False}, index=False)
+            for doc in old
+        ]
         yield bound(pair.settle, alone, False, ())
         yield from self._follow(pair.scope, [place])
         return len(old)

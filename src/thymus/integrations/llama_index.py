@@ -22,7 +22,7 @@ from thymus import results
 from thymus.conversation import UNKNOWN
 from thymus.core.provenance import ASSISTANT, TOOL, Source
 from thymus.errors import InputError
-from thymus.integrations.adapter import LEARNED, Failing, context, missing, wire
+from thymus.integrations.adapter import LEARNED, Failing, context, missing, not_called, wire
 from thymus.integrations.runs import Runs
 
 try:
@@ -258,7 +258,7 @@ def _of_context(tool: AsyncBaseTool) -> str | None:
 
 
 def _refusal(name: str, arguments: Mapping[str, Any], why: str) -> ToolOutput:
-    text = f"{name} was not called: {why}"
+    text = not_called(name, why)
     return ToolOutput(tool_name=name, content=text, raw_input=dict(arguments), raw_output=text, is_error=True)
 
 

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Final
 from thymus.core.actions import Answer
 from thymus.core.provenance import ASSISTANT
 from thymus.errors import ConfigError
-from thymus.integrations.adapter import LEARNED, Failing, context, missing, plain, wire
-from thymus.integrations.runs import Runs, Whose
+from thymus.integrations.adapter import LEARNED, Failing, context, missing, not_called, plain, speaks, wire
+from thymus.integrations.runs import UNCHECKED, Runs, Whose
 from thymus.results import read
 from thymus.sources.origins import page
 
@@ -59,7 +59,6 @@ __all__ = ["ThymusHooks", "ThymusSession"]
 _SESSION: Final[ContextVar[list[str] | None]] = ContextVar("thymus_openai_agents_session", default=None)
 """The session of the run that is going on: the SDK reads it in the run's own task, from which its tools start. A list,
 which is emptied when the run ends: what the SDK calls then runs in a task of its own, and can set nothing here."""
-_REFUSED: Final = "This call was not made: what it would use is not what the user said. The user has been told."
 
 
 class ThymusHooks(RunHooks[Any]):
@@ -138,12 +137,12 @@ class ThymusHooks(RunHooks[Any]):
             asked = theirs(wrapper, arguments, call_id) if callable(theirs) else theirs
             if await asked if inspect.isawaitable(asked) else asked:
                 return True
-            return await asyncio.to_thread(self._answers, Answer.ASK, wrapper.context, tool, arguments)
+            return bool(await asyncio.to_thread(self._says, Answer.ASK, wrapper.context, tool, arguments))
 
         async def refuse(data: ToolInputGuardrailData) -> ToolGuardrailFunctionOutput:
             arguments = _json(data.context.tool_arguments)
-            if await asyncio.to_thread(self._answers, Answer.DENY, data.context.context, tool, arguments):
-                return ToolGuardrailFunctionOutput.reject_content(_REFUSED)
+            if why := await asyncio.to_thread(self._says, Answer.DENY, data.context.context, tool, arguments):
+                return ToolGuardrailFunctionOutput.reject_content(not_called(tool.name, why))
             return ToolGuardrailFunctionOutput.allow()
 
         checked.needs_approval = needs_approval
@@ -280,16 +279,16 @@ class ThymusHooks(RunHooks[Any]):
         )
         self.runs.seen(talk, one.call_id, one.result)
 
-    def _answers(self, answer: Answer, given: object, tool: FunctionTool, arguments: object) -> bool:
-        """Whether that is the answer to a call; the user is told then."""
+    def _says(self, answer: Answer, given: object, tool: FunctionTool, arguments: object) -> str:
+        """What a model is told where that is the answer to a call, and the user is told more; "" where it is not."""
         talk = self._talk(given)
         verdict = self.runs.verdict(talk, tool.name, arguments if isinstance(arguments, Mapping) else {})
         if verdict is None:
-            return answer is Answer.ASK
+            return UNCHECKED if answer is Answer.ASK else ""
         if verdict.answer is not answer:
-            return False
+            return ""
         self.runs.tell(str(verdict))
-        return True
+        return speaks(verdict)
 
 
 class ThymusSession:

@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from thymus.core.actions import Answer
-from thymus.integrations.adapter import Failing, context, missing
+from thymus.integrations.adapter import Failing, context, missing, not_called, speaks
 from thymus.integrations.runs import Runs, Whose
 
 try:
@@ -69,7 +69,6 @@ _OUTERMOST: Final[ContextVar[str]] = ContextVar("thymus_pydantic_ai_conversation
 """The conversation of the outermost run that is going on: what a nested one reads has entered there."""
 _FAILURES: Final = (ModelRetry, ToolFailed, ToolRetryError, ToolFailedError)
 _FILES: Final = (BinaryContent, FileUrl, UploadedFile, CachePoint)
-_REFUSED: Final = "This call was not made: what it would use is not what the user said. The user has been told."
 
 
 class ThymusCapability(AbstractCapability[Any]):
@@ -170,11 +169,11 @@ class ThymusCapability(AbstractCapability[Any]):
         """Check a call."""
         if tool_def.name in self.runs.checked:
             verdict = await asyncio.to_thread(self._verdict, ctx, tool_def.name, args)
-            answer = Answer.ASK if verdict is None else verdict.answer
-            if answer is Answer.DENY or (answer is Answer.ASK and not ctx.tool_call_approved):
+            if verdict is not None and verdict.answer is Answer.DENY:
+                self.runs.tell(str(verdict))
+                raise ToolFailed(not_called(tool_def.name, speaks(verdict)))
+            if not ctx.tool_call_approved and (verdict is None or verdict.answer is Answer.ASK):
                 self.runs.tell(str(verdict or ""))
-                if answer is Answer.DENY:
-                    raise ToolFailed(_REFUSED)
                 raise ApprovalRequired(metadata=verdict.to_dict() if verdict else None)
         return args
 

@@ -17,7 +17,7 @@ from thymus.core.actions import Answer
 from thymus.core.provenance import ASSISTANT, Assurance, Source
 from thymus.errors import ConfigError
 from thymus.extract import pastes
-from thymus.integrations.adapter import Adapter, _names
+from thymus.integrations.adapter import Adapter, speaks, tool_names
 from thymus.results import LONGEST
 
 if TYPE_CHECKING:
@@ -30,11 +30,9 @@ if TYPE_CHECKING:
 
 MOST_SAID: Final = 20
 """Messages of the user that a call is checked with: what they asked for long ago, they have not just asked for."""
-_SHORTEST_QUESTION: Final = 3
-_LONGEST_QUESTION: Final = 2_000
 _MOST_TOLD: Final = 100
 """Notices that are known again."""
-_UNCHECKED: Final = "its arguments could not be checked"
+UNCHECKED: Final = "its arguments could not be checked"
 _ABSENT: Final = object()
 _log = logging.getLogger("thymus.integrations")
 
@@ -73,7 +71,7 @@ class Runs(Adapter):
         **options: Any,
     ) -> None:
         super().__init__(guard, **options)
-        self.checked, self.approve = _names(checked, "checked"), approve
+        self.checked, self.approve = tool_names(checked, "checked"), approve
         self._user, self._conversation = user, conversation
         self._kept: WeakKeyDictionary[Conversation, _Kept] = WeakKeyDictionary()
         self._calls: WeakKeyDictionary[object, str] = WeakKeyDictionary()
@@ -196,11 +194,6 @@ class Runs(Adapter):
 
     # What goes out
 
-    def ask(self, talk: Conversation, question: str) -> Recall | None:
-        """What bears on a question; nobody is told. ``None`` where nothing is asked."""
-        question = question.strip()[:_LONGEST_QUESTION]
-        return talk.recall(question, k=self.k) if len(question) >= _SHORTEST_QUESTION else None
-
     def recall(self, talk: Conversation, question: str) -> Recall | None:
         """What bears on a question, asked before each call of a model: a notice is handed on once, until the user says
         something else. ``None`` where nothing is asked."""
@@ -224,13 +217,13 @@ class Runs(Adapter):
         try:
             verdict = self.verdict(talk, tool, args)
             if verdict is None:  # what a model wrote can make a check fail, so it is never made without one
-                return _UNCHECKED
+                return UNCHECKED
             if verdict.allowed or (verdict.answer is Answer.ASK and self.approve and self.approve(verdict)):
                 return ""
             self.tell(str(verdict))
         except Exception as error:  # noqa: BLE001 -- frameworks go on where a hook raises, or wait for ever
-            return f"{_UNCHECKED} ({type(error).__name__})"
-        return f"memory says {verdict.answer.name.lower()} ({', '.join(verdict.reasons)}); the user was told"
+            return f"{UNCHECKED} ({type(error).__name__})"
+        return speaks(verdict)
 
     # Agents, and tools of servers
 

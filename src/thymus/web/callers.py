@@ -111,7 +111,7 @@ class People:
             token_id=token.id,
             csrf=csrf,
             guard=guard,
-            operator=guard._scope == self._guard._scope,  # noqa: SLF001
+            operator=(guard.tenant, guard.user_id) == (self._guard.tenant, self._guard.user_id),
         )
 
     def _guard_of(self, tenant: str, user: str) -> MemoryGuard:
