@@ -74,13 +74,14 @@ def foresee(parts: Parts, scope: Scope, prepared: Prepared, *, crowded: bool = F
 def _settle(parts: Parts, policy: Policy, scope: Scope, prepared: Prepared) -> Written:
     if not prepared.drafts:
         return Written(effect=Outcome.REJECTED, reasons=("no-claim",))
-    evidence, known = _evidence(parts.store, scope, prepared)
-    if known is not None:
-        return _already_known(known)
     for attempt in range(ATTEMPTS + 1):
         last = attempt == ATTEMPTS
         if attempt:
             time.sleep(random.uniform(0, _PAUSE * attempt))  # noqa: S311  (spreads writers, guards nothing)
+        # Each time: a client whose connection was lost may have handed the same message to a process that was faster.
+        evidence, known = _evidence(parts.store, scope, prepared)
+        if known is not None:
+            return _already_known(known)
         proposal = _propose(parts, policy, scope, prepared, evidence, busy=last)
         stood_in = "; ".join(dict.fromkeys(one.what for one in prepared.heard.fallbacks))
         note = {"gate": policy.name} | ({FALLBACKS: stood_in} if stood_in else {})

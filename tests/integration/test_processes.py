@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from thymus import MemoryGuard
+from thymus.core.beliefs import Revision
+from thymus.stores.sqlite import SqliteStore
 
 EACH = int(os.environ.get("THYMUS_WRITES", "150"))
 KILLS = int(os.environ.get("THYMUS_KILLS", "8"))
@@ -20,6 +22,8 @@ KILLS = int(os.environ.get("THYMUS_KILLS", "8"))
 WRITER = """
 import sys
 from thymus import MemoryGuard
+from thymus.core.beliefs import Revision
+from thymus.stores.sqlite import SqliteStore
 guard = MemoryGuard(sys.argv[1], embedder="hash", judge="typed")
 name, n = sys.argv[2], int(sys.argv[3])
 for i in range(n):
@@ -71,4 +75,26 @@ def test_a_killed_writer_loses_nothing_acknowledged(tmp_path: Path) -> None:
         kept = {memory.id for memory in guard.memories(status=None)}
         assert known <= kept, f"seed {seed}: {len(known - kept)} acknowledged memories are gone"
         assert len(known) > KILLS
+        assert guard.verify().ok
+
+
+def test_a_message_that_another_process_was_faster_with_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that lost its connection hands the same message to another process, which commits it before this one
+    does and after this one has looked whether it is known."""
+    path = tmp_path / "memory.db"
+    commit = SqliteStore.commit
+    with MemoryGuard(path, embedder="hash", judge="typed") as guard:
+        with MemoryGuard(path, embedder="hash", judge="typed") as other:
+
+            def late(store: SqliteStore, revision: Revision, *, expecting: int | None = None) -> int:
+                monkeypatch.setattr(SqliteStore, "commit", commit)
+                other.remember("Locker 5 holds box 9.", source="tool:north", message_id="1")
+                return commit(store, revision, expecting=expecting)
+
+            monkeypatch.setattr(SqliteStore, "commit", late)
+            written = guard.remember("Locker 5 holds box 9.", source="tool:north", message_id="1")
+        assert written.reasons == ("already-known",)
+        assert len(guard.memories(status=None)) == len(guard.ledger()) == 1
         assert guard.verify().ok

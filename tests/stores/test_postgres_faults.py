@@ -385,7 +385,6 @@ def test_two_processes_of_one_user_double_nothing(tmp_path: Path) -> None:
         assert guard.verify().problems == ()
 
 
-@pytest.mark.xfail(strict=True, reason="settlement looks once whether a message is known, not again when it was late")
 def test_a_message_that_another_process_was_faster_with_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
