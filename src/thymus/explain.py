@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from thymus.core.beliefs import Belief, Edge, Status
 from thymus.core.disclose import Memory
@@ -13,19 +13,35 @@ from thymus.core.relations import CONFIRMED, DETECTED, Label
 from thymus.records import FALLBACKS, Explanation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from thymus.records import Event
 
-_USER_ACTS = {
-    "user-decided": "the user settled it",
-    "user-forgot": "the user had it erased",
-    "user-revoked": "the user revoked a source, and the history was told again without it",
-    "already-known": "it said again what stood already",
-    "user-undid": "the user undid an act, and the history was told again without it",
+_OF_NO_GATE: Final = {
+    "no-claim": "it states nothing that could be remembered",
+    "already-known": "it says again what is known",
+    "user-decided": "you decided so",
+    "user-forgot": "you had it erased",
+    "user-revoked": "you revoked a source, and the history was told again without it",
+    "user-undid": "you undid an act, and the history was told again without it",
     "scope-too-busy": "others kept writing, so it went the careful way",
     "nobody-vouches-for-it": "the application has nobody who vouches for it",
 }
+
+
+def why(rules: Iterable[str], policy: Policy) -> list[tuple[str, str]]:
+    """The determining rules, each with its own words; with its name again where nobody knows it.
+
+    :param policy: where a rule's words come from if no named gate has the rule.
+    """
+    words = {rule.name: rule.when.says for gate in (*GATES.values(), policy) for rule in gate.rules}
+    return [(rule, words.get(rule) or _OF_NO_GATE.get(rule, rule)) for rule in rules]
+
+
+def because(rules: Iterable[str], policy: Policy) -> str:
+    """``why`` in a line: ``its sender is new [unknown-sender]; …``."""
+    told = [f"{words} [{rule}]" if words != rule else f"[{rule}]" for rule, words in why(rules, policy)]
+    return "; ".join(told) or "no rule holds it back"
 
 
 def explain(
@@ -52,13 +68,10 @@ def explain(
     lines += [f"Of its source: {_sentence(said)}" for said in proof]
     if claim.lineage:
         lines.append(f"It was derived from {', '.join(carrier(source) for source in claim.lineage)}.")
-    words = {rule.name: rule.when.says for gate in (*GATES.values(), policy) for rule in gate.rules}
     for event in history:
         for change in event.changes:
-            rules = [f"{words.get(rule) or _USER_ACTS.get(rule, rule)} [{rule}]" for rule in change.rules]
-            why = "; ".join(rules) or "no rule holds it back"
             moved = change.after.value if change.before is None else f"{change.before.value} → {change.after.value}"
-            lines.append(f"#{event.seq} {event.at.date().isoformat()} {moved}: {why}.")
+            lines.append(f"#{event.seq} {event.at.date().isoformat()} {moved}: {because(change.rules, policy)}.")
         if stood_in := event.note.get(FALLBACKS):
             lines.append(f"#{event.seq}: no answer came from a model, so {stood_in}.")
     for edge in edges:

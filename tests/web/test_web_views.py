@@ -105,7 +105,7 @@ class TestWords:
         assert views.Sender.of(Source.parse(f"chat:{heap}")).shown == "chat:z" + "\u0301" * 4 + "…"
 
     def test_the_rules_are_told_in_words(self) -> None:
-        assert views.because(("user-decided", "no-such-rule"), get_gate("thymus-v4")) == (
+        assert views.in_words(("user-decided", "no-such-rule"), get_gate("thymus-v4")) == (
             "you decided so; no-such-rule"
         )
 

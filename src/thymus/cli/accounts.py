@@ -50,6 +50,7 @@ def history(
         events = guard.history(memory_id)
         policy = guard.policy
     from thymus.cli import screen
+    from thymus.explain import because
 
     if chosen.json:
         screen.write_json([event.to_dict() for event in events])
@@ -57,7 +58,7 @@ def history(
     listed = screen.table("act", "when", "what", "became", "because", numbers=("act",))
     for event in events:
         for change in event.changes:
-            why = screen.because(change.rules, policy)
+            why = because(change.rules, policy)
             listed.add_row(
                 str(event.seq), f"{event.at:%Y-%m-%d %H:%M}", event.act.value, screen.word(change.after), why
             )

@@ -130,6 +130,7 @@ def show_written(written: Written, policy: Policy, command: Callable[[str], str]
     from rich.text import Text
 
     from thymus.cli import screen
+    from thymus.explain import because
 
     out = screen.open_screen()
     for memory, outcome in zip(written.memories, written.outcomes, strict=True):
@@ -141,7 +142,7 @@ def show_written(written: Written, policy: Policy, command: Callable[[str], str]
         out.print(screen.word(written.effect.value))
     if written.replaced:
         out.print(screen.indent(f"replaced {', '.join(written.replaced)}"))
-    out.print(screen.indent(Text(f"because {screen.because(written.reasons, policy)}", "dim")))
+    out.print(screen.indent(Text(f"because {because(written.reasons, policy)}", "dim")))
     for fallback in written.fallbacks:
         out.print(screen.indent(Text(screen.own(fallback), "dim")))
     for hazard in written.hazards:

@@ -18,15 +18,13 @@ from rich.table import Table
 from rich.text import Text
 
 from thymus.core.beliefs import Status
-from thymus.core.gates import GATES
 from thymus.core.provenance import UNPRINTABLE
 from thymus.core.quoting import carrier, one_line, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from thymus.core.disclose import Memory, Recall
-    from thymus.core.policy import Policy
 
 STYLES: Final = {
     "admitted": "green",
@@ -44,16 +42,6 @@ STYLES: Final = {
 }
 MOST_SETTLED: Final = 10
 """Claims of a notice for which the command that settles them is shown."""
-_ELSEWHERE: Final = {
-    "no-claim": "it states nothing that could be remembered",
-    "already-known": "it is known already, so nothing changed",
-    "user-decided": "you decided so",
-    "user-forgot": "you had it erased",
-    "user-revoked": "you revoked a source",
-    "user-undid": "you undid an act",
-    "scope-too-busy": "others kept writing, so it went the careful way",
-    "nobody-vouches-for-it": "the application has nobody who vouches for it",
-}
 
 
 class _Screen(Console):
@@ -97,13 +85,6 @@ def said(memory: Memory) -> Text:
     line = Text(f"{teller} said ")
     line.append(quote(memory.text), "bold")
     return line.append(f" on {memory.observed_at.date().isoformat()}")
-
-
-def because(reasons: Iterable[str], policy: Policy) -> str:
-    """The determining rules in their own words, with their names."""
-    words = {rule.name: rule.when.says for gate in (*GATES.values(), policy) for rule in gate.rules}
-    told = [f"{words.get(reason) or _ELSEWHERE.get(reason, '')} [{reason}]".lstrip() for reason in reasons]
-    return "; ".join(told) or "no rule holds it back"
 
 
 def show_recall(screen: Console, found: Recall, typed: Callable[[str], str] = "thymus {}".format) -> None:

@@ -83,6 +83,7 @@ def _tell_heard(out: Console, step: Heard, policy: Policy, *, again: bool) -> No
 
     from thymus.cli import screen
     from thymus.core.quoting import name, quote, standing
+    from thymus.explain import because
 
     if step.line.aside:
         out.print()
@@ -97,7 +98,7 @@ def _tell_heard(out: Console, step: Heard, policy: Policy, *, again: bool) -> No
         return
     out.print(screen.indent(who))
     out.print(screen.indent(Text(quote(step.line.text), "bold"), 4))
-    out.print(screen.indent(verdict.append(f": {screen.because(step.written.reasons, policy)}", "default"), 4))
+    out.print(screen.indent(verdict.append(f": {because(step.written.reasons, policy)}", "default"), 4))
     for rival in step.rivals[:1]:
         out.print(screen.indent(Text("that memory: ", "dim").append_text(screen.said(rival)), 4))
 

@@ -14,8 +14,8 @@ from datetime import timedelta
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
+from thymus import explain
 from thymus.core.beliefs import HELD_BACK, SHOWN, Act, Cause, Status
-from thymus.core.gates import GATES
 from thymus.core.provenance import UNPRINTABLE, Assurance, Source
 from thymus.core.quoting import LONGEST_NAME, cut, defang, name, one_line, quote, standing
 from thymus.records import Outcome
@@ -77,21 +77,9 @@ def name_of(source: Source) -> str:
     return low(name(source))
 
 
-_SAYS: Final = {
-    "already-known": "it says again what is known",
-    "user-decided": "you decided so",
-    "user-forgot": "you had it erased",
-    "user-revoked": "you blocked a sender, and the history was told again without it",
-    "user-undid": "you undid an act, and the history was told again without it",
-    "scope-too-busy": "others kept writing, so it went the careful way",
-    "nobody-vouches-for-it": "nobody vouches for it",
-}
-
-
-def because(rules: Iterable[str], policy: Policy) -> str:
+def in_words(rules: Iterable[str], policy: Policy) -> str:
     """The determining rules in words; "" for none."""
-    said = {rule.name: rule.when.says for gate in (*GATES.values(), policy) for rule in gate.rules}
-    return "; ".join(said.get(rule) or _SAYS.get(rule, rule) for rule in rules)
+    return "; ".join(words for _, words in explain.why(rules, policy))
 
 
 def ago(at: datetime, now: datetime) -> str:
@@ -355,7 +343,7 @@ def held_claim(
         at=memory.observed_at,
         since=since,
         warnings=resemblance(claim, resembled),
-        why=because(rules, policy),
+        why=in_words(rules, policy),
         old=old,
         also=tuple((rival.id, sentence(rival.text)) for rival in rivals if rival is not first)[:RIVALS],
         replaces=tuple((one.id, sentence(one.text)) for one in replaces),
@@ -448,7 +436,7 @@ def done(
                 id=change.belief,
                 before=change.before.value if change.before else "",
                 after=change.after.value,
-                why=because(change.rules, policy),
+                why=in_words(change.rules, policy),
                 by=change.by,
             )
             for change in told[:most]
