@@ -340,3 +340,28 @@ def test_a_child_process_opens_its_own_connections(store: PostgresStore) -> None
     assert os.waitpid(child, 0)[1] == 0
     assert store.version(ASHA) == 2
     assert [belief.id for belief in store.beliefs(ASHA)] == ["The standup is at 9:15", "It moved"]
+
+
+def test_the_pages_statements_part_the_tables(store: PostgresStore) -> None:
+    """What stands in docs/how-to/postgres.md is run on a database that is in use; everything then holds as before."""
+    fill(store)
+    before = store.verify()
+    page = (Path(__file__).parents[2] / "docs/how-to/postgres.md").read_text(encoding="utf-8")
+    [statements] = [block for block in page.split("```sql\n")[1:] if "PARTITION BY" in block.split("```")[0]]
+    with admin(store._url) as connection:
+        connection.execute(statements.split("```")[0].encode())
+        parted = connection.execute("SELECT count(*) FROM pg_partitioned_table").fetchone()
+        assert parted == (6,)
+        policies = "SELECT tablename, policyname, roles, cmd, qual FROM pg_policies WHERE tablename = "
+        one, other = (connection.execute((policies + name).encode()).fetchall() for name in ("'beliefs'", "'scopes'"))
+        assert sorted(row[1:] for row in one) == sorted(row[1:] for row in other)
+    assert store.verify() == before
+    version = store.version(ASHA)
+    assert store.commit(told("The gate is green")) == version + 1
+    assert store.search(ASHA, probe_of("The gate is green"), 3)[0].belief.claim.text == "The gate is green"
+    for table in schema._TABLES:
+        with store._reading(RAVI) as rows:
+            owners = rows.all(f"SELECT DISTINCT owner FROM {table}")
+        assert owners in ([], [(b"ravi",)])
+    with store._writing(ASHA) as rows, pytest.raises(errors.InsufficientPrivilege):
+        rows.run("DELETE FROM ledger")
