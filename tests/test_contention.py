@@ -320,9 +320,20 @@ def test_the_oldest_pairs_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(contention, "MOST_READ", 2)
     question, found = asking("It starts at 1.", "It starts at 2.", "It starts at 3.")
     assert len(contention.read_together(question, found)) == 3
-    assert [key[2] for key in contention._READ] == ["It starts at 2.", "It starts at 3."]
+    assert len(contention._READ) == 2
     contention.read_together(question, found[1:])
     assert network.read == 3
+
+
+def test_the_same_words_in_anothers_memory_are_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or a recall would be quicker where somebody else has the same sentences, which tells that they have."""
+    network = Counting()
+    monkeypatch.setattr(contention, "load_network", network)
+    question, [found] = asking("It starts at 1.")
+    belief = replace(found.memory.belief, id="m_of_another")
+    contention.read_together(question, [found, replace(found, memory=replace(found.memory, belief=belief))])
+    assert network.read == 2
+    assert not any(b"starts" in key for key in contention._READ)
 
 
 def test_what_another_thread_pushes_out_meanwhile_is_answered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ worlds by ``training/adjudication/fit.py``; the weights are ``models/adjudicatio
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import math
 import threading
@@ -50,9 +51,9 @@ HOPELESS: Final = 0.03
 LONGEST_SAID: Final = 800
 """Characters of messages that are read whole; of longer ones only the recalled claims are."""
 _FLOOR: Final = 0.003
-MOST_READ: Final = 4_096
+MOST_READ: Final = 32_768
 """Pairs of which the network's answer is remembered: the same memories come up with many questions."""
-_READ: Final[dict[tuple[str, int, str], float]] = {}
+_READ: Final[dict[bytes, float]] = {}
 _READING: Final = threading.Lock()
 PLAINLY: Final = 0.75
 """From this probability on the network's word alone is enough: whatever else a claim says to look like an answer."""
@@ -174,7 +175,7 @@ def numbers(question: Question, contention: Contention) -> list[float]:
 def read_together(question: Question, contentions: Sequence[Contention]) -> list[float]:
     """How likely the network thinks that what the outsider said, as one text, contradicts the memory: log-odds."""
     pairs = [(_memory(contention), _said(question, contention)) for contention in contentions]
-    keys = [(ours.text, speaker, theirs.text) for (ours, speaker), (theirs, _) in pairs]
+    keys = [_key(one, *pair) for one, pair in zip(contentions, pairs, strict=True)]
     with _READING:
         known = {key: _READ[key] for key in keys if key in _READ}
     new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
@@ -187,6 +188,18 @@ def read_together(question: Question, contentions: Sequence[Contention]) -> list
             while len(_READ) > MOST_READ:  # the oldest go
                 del _READ[next(iter(_READ))]
     return [known[key] for key in keys]
+
+
+def _key(contention: Contention, memory: tuple[Reading, int], said: tuple[Reading, int]) -> bytes:
+    """Of a memory and what is held against it.
+
+    With the memory's id, which no other user has: nobody's recall is quicker because another's memory has the same
+    words. A digest, since nothing that was erased may stay here.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (contention.memory.belief.id, str(memory[1]), memory[0].text, said[0].text):
+        digest.update(part.encode(errors="surrogatepass") + b"\0")
+    return digest.digest()
 
 
 def _memory(contention: Contention) -> tuple[Reading, int]:
