@@ -19,7 +19,7 @@ from thymus.judges.pronouns import third_person
 from thymus.ports import Probe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from thymus.core.claims import Scope
     from thymus.intake import Parts
@@ -213,9 +213,23 @@ def brought_together(
         text=probe.text,
         vector=probe.vector,
         vectors={near.belief.id: near.vector for near in active},
-        message=lambda belief: _message(store, scope, belief),
+        message=_messages(store, scope),
     )
     return asked, candidates
+
+
+def _messages(store: Store, scope: Scope) -> Callable[[Belief], str]:
+    """The message that a belief comes from, each read once; the claim itself where the text was erased."""
+    kept: dict[str, str] = {}
+
+    def message(belief: Belief) -> str:
+        id_ = belief.claim.evidence_id
+        if id_ not in kept:
+            evidence = store.evidence(scope, id_)
+            kept[id_] = evidence.text if evidence else ""
+        return kept[id_] or belief.claim.text
+
+    return message
 
 
 def _bearing(told: Sequence[Contest], found: Sequence[Neighbour]) -> list[Contest]:
@@ -254,12 +268,6 @@ def _looked_at(parts: Parts, scope: Scope, contest: Contest) -> Contest:
     """A contest with what the user should know of its sender."""
     found = circumstances(contest.belief.claim, parts.registries.of(parts.store, scope))
     return replace(contest, resembles=found.resembles, stakes=found.stakes)
-
-
-def _message(store: Store, scope: Scope, belief: Belief) -> str:
-    """The message that a belief comes from; the claim itself where the text was erased."""
-    evidence = store.evidence(scope, belief.claim.evidence_id)
-    return (evidence.text if evidence else "") or belief.claim.text
 
 
 def contests(

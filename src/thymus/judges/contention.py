@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -120,7 +121,7 @@ def chances(question: Question, contentions: Sequence[Contention]) -> list[float
     :raises JudgeError: where the weights cannot be used.
     """
     cheap, full = load_regressions()
-    rows = [numbers(question, contention) for contention in contentions]
+    rows = all_numbers(question, contentions)
     found = [cheap.chance(row) for row in rows]
     open_ = [place for place, chance in enumerate(found) if chance >= HOPELESS]
     told_together = read_together(question, [contentions[place] for place in open_])
@@ -130,8 +131,30 @@ def chances(question: Question, contentions: Sequence[Contention]) -> list[float
     return found
 
 
+def all_numbers(question: Question, contentions: Sequence[Contention]) -> list[list[float]]:
+    """``numbers`` of each; whether its pairs are about the same thing is asked of all of them at once."""
+    pairs = [(contention.memory.belief, one.belief) for contention in contentions for one in contention.claims]
+    if not pairs:
+        return []
+    compared = [Compared.of(read(memory.claim.text), read(claim.claim.text)) for memory, claim in pairs]
+    left, right = (np.array([question.vectors[pair[side].id] for pair in pairs]) for side in (0, 1))
+    speakers = np.array([[float(memory.claim.from_user), 0.0] for memory, _ in pairs], np.float32)
+    same = iter(load_subject().relate(compared, speakers, left, right).tolist())
+    sides = iter(compared)
+    found = []
+    for contention in contentions:
+        many = len(contention.claims)
+        found.append(_numbers(question, contention, list(islice(sides, many)), max(islice(same, many))))
+    return found
+
+
 def numbers(question: Question, contention: Contention) -> list[float]:
-    """The cheap numbers, in the order of ``CHEAP``.
+    """The cheap numbers of one, in the order of ``CHEAP``."""
+    return all_numbers(question, [contention])[0]
+
+
+def _numbers(question: Question, contention: Contention, pairs: Sequence[Compared], same: float) -> list[float]:
+    """The cheap numbers of one.
 
     A sender chooses how near its words are to a question, and being nearer than a memory speaks for a claim. So that
     gains it little, and only where it offers an answer; and memories with precedence alone tell how far one is behind.
@@ -139,22 +162,20 @@ def numbers(question: Question, contention: Contention) -> list[float]:
     """
     memory, claims = contention.memory.belief.claim, [one.belief.claim for one in contention.claims]
     ours, theirs = read(memory.text), [read(claim.text) for claim in claims]
-    pairs = [Compared.of(ours, other) for other in theirs]
-    left = np.array([question.vectors[contention.memory.belief.id]] * len(claims))
+    left = question.vectors[contention.memory.belief.id][None]
     right = np.array([question.vectors[one.belief.id] for one in contention.claims])
-    speakers = np.array([[float(memory.from_user), 0.0]] * len(claims), np.float32)
     wanted = asked(question.text) or offered(ours)
     mine, others = offered(ours) & wanted, [offered(other) & wanted for other in theirs]
     wording = read(question.text).stems
     topic = wording | ours.stems
     answering = [one for one, sorts in zip(contention.claims, others, strict=True) if sorts] or contention.claims
     ahead = max(one.relevance for one in answering) - contention.memory.relevance
-    owns = float(load_answering().odds(question.vector, left[:1])[0])
+    owns = float(load_answering().odds(question.vector, left)[0])
     offers = float(load_answering().odds(question.vector, right).max())
     return [
         max(one.relevance for one in contention.claims),
-        float(np.einsum("ij,ij->i", left, right).max()),
-        float(load_subject().relate(pairs, speakers, left, right).max()),
+        float(np.einsum("ij,kj->k", left, right).max()),
+        same,
         float(any(pair.agreement.conflicts for pair in pairs)),
         share(topic, frozenset().union(*(other.stems for other in theirs))),
         contention.nearest - contention.memory.relevance,
