@@ -51,6 +51,8 @@ START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 MIX: Final = {"recall": 65, "write": 25, "inbox": 5, "memories": 5}
 """What the clients of a soak do, and how often in a hundred times."""
 SAMPLE_S: Final = 5.0
+OFTEN: Final = 40
+"""Questions that are asked again and again."""
 TOKENS: Final = 200
 """Tokens at least, so that the rate that each is allowed limits nothing."""
 
@@ -66,7 +68,7 @@ class Caller:
 def main() -> None:
     """Load, measure, print, save."""
     arguments = _arguments()
-    console, progress = Console(), Steps()
+    console, progress = Console(width=max(110, Console().width)), Steps()
     with tempfile.TemporaryDirectory() as room, service_database.database() as url:
         embedder = get_embedder(DEFAULT)
         loaded = _known(url, arguments) if arguments.reuse else load(url, arguments, embedder, progress)
@@ -267,12 +269,17 @@ def levels(
     rng = random.Random(3)
     asked = [service_world.question(rng) for _ in range(64)]
     vectors = embedder.embed(asked, role="query")
+    often = [(rng.choice(callers), service_world.question(rng)) for _ in range(OFTEN)]
     rows = []
-    for what in ("recall", "write"):
+    for what in ("recall", "again", "write"):
         for clients in counts:
             progress(f"{what}, clients", clients, max(counts))
             whom = [_endless(callers, 100 * clients + at) for at in range(clients)]
-            calls = [_caller(address, what, whom[at], seed=10_000 * clients + at) for at in range(clients)]
+            if what == "again":
+                calls = [_repeating(address, often, seed=at) for at in range(clients)]
+                service_http.measure(calls, 8 * OFTEN, arguments.seconds)  # until every worker has met each of them
+            else:
+                calls = [_caller(address, what, whom[at], seed=10_000 * clients + at) for at in range(clients)]
             had = service_http.cpu_s(process)
             served = service_http.measure(calls, arguments.calls, arguments.seconds)
             had = service_http.cpu_s(process) - had
@@ -307,6 +314,17 @@ def _caller(address: str, what: str, callers: Iterator[Caller], seed: int) -> Ca
 
     def call() -> None:
         _act(client, what, next(callers).secret, rng)
+
+    return call
+
+
+def _repeating(address: str, often: list[tuple[Caller, str]], seed: int) -> Callable[[], None]:
+    """A client that asks again what was asked before."""
+    client, rng = service_http.Client(address), random.Random(seed)
+
+    def call() -> None:
+        caller, question = rng.choice(often)
+        client.ask("POST", "/v1/recall", caller.secret, {"question": question})
 
     return call
 
@@ -393,7 +411,7 @@ def verify(url: str, progress: Steps) -> dict[str, Any]:
 def _print(console: Console, result: dict[str, Any]) -> None:
     loaded, machine = result["loaded"], result["machine"]
     table = Table(
-        "", "clients", "p50 ms", "p99 ms", "CPU ms", "per second", "bare p50 ms", "bare per second", "ratio", "load",
+        "", "n", "p50 ms", "p99 ms", "CPU ms", "per second", "bare p50 ms", "bare per second", "ratio", "load",
         title=f"{loaded['memories']:,} memories of {result['arguments']['users']} users, through HTTP",
     )  # fmt: skip
     for row in result["levels"]:
@@ -413,7 +431,8 @@ def _print(console: Console, result: dict[str, Any]) -> None:
     console.print(table)
     console.print(
         "Bare: an INSERT of one row with its vector; a SELECT of a user's 8 nearest. Same tables, same run; neither "
-        "embeds, judges nor keeps a ledger. CPU: of the service alone, a call; a busy machine changes it least."
+        "embeds, judges nor keeps a ledger. CPU: of the service alone, a call; a busy machine changes it least. "
+        f"recall: every question is a new one. again: one of {OFTEN} that were asked before."
     )
     took = f" Loaded in {loaded['seconds']:,} s ({loaded['memories_per_s']:,}/s)." if "seconds" in loaded else ""
     console.print(
