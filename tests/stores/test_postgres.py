@@ -143,6 +143,25 @@ def test_no_row_of_another_user_is_seen_counted_or_touched(store: PostgresStore,
             assert nobody.execute(f"SELECT count(*) FROM {table}".encode()).fetchone() == (0,)
 
 
+def test_an_owner_who_is_no_superuser_is_bound_too(store: PostgresStore) -> None:
+    """FORCE: who owns the tables, as the application's account may, sees nothing without naming a scope."""
+    fill(store)
+    with admin(store._url) as connection:
+        connection.execute(b"CREATE ROLE thymus_landlord NOLOGIN NOSUPERUSER NOBYPASSRLS")
+        try:
+            connection.execute(b"GRANT USAGE ON SCHEMA thymus TO thymus_landlord")
+            for table in TABLES:
+                connection.execute(f"ALTER TABLE thymus.{table} OWNER TO thymus_landlord".encode())
+            connection.execute(b"SET ROLE thymus_landlord")
+            found = [connection.execute(f"SELECT count(*) FROM thymus.{table}".encode()).fetchone() for table in TABLES]
+            connection.execute(b"RESET ROLE")
+            assert found == [(0,)] * len(TABLES)
+        finally:
+            connection.execute(b"REASSIGN OWNED BY thymus_landlord TO CURRENT_USER")
+            connection.execute(b"DROP OWNED BY thymus_landlord")
+            connection.execute(b"DROP ROLE thymus_landlord")
+
+
 def test_the_auditor_reads_all_and_writes_nothing(store: PostgresStore) -> None:
     fill(store)
     assert store.scopes() == [ASHA, RAVI]

@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import logging
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -15,7 +16,7 @@ from starlette.testclient import TestClient
 from web_helpers import FREE, MAIL, Place, fill, in_memory, routes
 
 from thymus.access.limits import Limits, Rate
-from thymus.access.listening import transport_security
+from thymus.access.listening import bind, transport_security
 from thymus.access.tokens import Role
 from thymus.errors import StoreError
 from thymus.web import observing
@@ -396,3 +397,13 @@ def test_no_route_is_without_a_layer(place: Place) -> None:
     layers: list[Any] = [one.cls for one in place.app.user_middleware]
     assert layers == [SafeHeaders, Observing, Safety]
     assert ("GET", "/v1/me") in routes(place.app)
+
+
+def test_an_answer_does_not_wait_for_the_client_to_acknowledge_its_headers() -> None:
+    """It took 40 ms of every call: asyncio leaves Nagle's algorithm on where a socket does not name its protocol."""
+    with (
+        bind("127.0.0.1", 0) as listening,
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -119,6 +119,7 @@ def test_it_serves_the_api_the_inbox_and_mcp_and_ends(tmp_path: Path) -> None:
             signed_in = browser.post(f"{base}/login", data={"token": secret}, headers={"origin": base})
             assert signed_in.headers["location"] == "/"
             assert "Inbox" in browser.get(f"{base}/").text
+            assert "9:15" in browser.get(f"{base}/memories?q=standup").text  # whose query no log repeats
         assert "9:15" in call_of_tool(base, secret, "recall", question="When is my standup?").text
         assert httpx2.get(f"{base}/v1/me", headers={"host": "evil.example"}).status_code == 421
         assert 'route="/v1/recall"' in httpx2.get(f"{base}/metrics").text
