@@ -93,6 +93,7 @@ class MemoryGuard:
         self._writing = threading.RLock()
         self._library = Library()
         self._set_aside = retrieval.SetAside()
+        self._asked = retrieval.Asked()
 
     def for_user(self, user_id: str, *, tenant: str | None = None) -> Self:
         """A guard for another user over the same store, judge and gate. Closing either closes the store.
@@ -108,6 +109,7 @@ class MemoryGuard:
         other._writing = threading.RLock()
         other._library = self._library
         other._set_aside = retrieval.SetAside()
+        other._asked = retrieval.Asked()
         return other
 
     def __enter__(self) -> Self:
@@ -262,7 +264,8 @@ class MemoryGuard:
         question = _text(question, "question")
         if not _is_number(k) or k < 1:
             raise InputError("k is how many memories the context may hold: give a whole number, 1 or more")
-        found = retrieval.recall(self._parts, self.policy, self._scope, question, k)
+        vector = self._asked.vector(self._parts.embedder, question)
+        found = retrieval.recall(self._parts, self.policy, self._scope, question, vector, k)
         self._set_aside.note(found.contested)
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import Counter
 from dataclasses import replace
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from thymus.core.claims import Scope
     from thymus.intake import Parts
-    from thymus.ports import Neighbour, Store
+    from thymus.ports import Embedder, Neighbour, Store, Vector
 
 
 _ROUNDS: Final = 3
@@ -38,6 +39,32 @@ _DEEP: Final = 64
 """Times ``k``: how deep one owner's flood is searched through for what others say."""
 MOST_SET_ASIDE: Final = 1_000
 """Claims that stood aside in recalls of which it is still known for what."""
+MOST_ASKED: Final = 32
+"""Questions of a user of which the vector is kept."""
+
+
+class Asked:
+    """Vectors of what one user asked lately: an agent asks the same before each call of its model. Shared by threads.
+
+    Each user's own, so that no answer is quicker because somebody else asked the same.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._vectors: dict[bytes, Vector] = {}
+
+    def vector(self, embedder: Embedder, question: str) -> Vector:
+        """The embedding of a question."""
+        key = hashlib.blake2b(question.encode(errors="surrogatepass"), digest_size=16).digest()
+        with self._lock:
+            vector = self._vectors.pop(key, None)
+        if vector is None:
+            vector = embedder.embed([question], role="query")[0]
+        with self._lock:
+            self._vectors[key] = vector
+            while len(self._vectors) > MOST_ASKED:
+                del self._vectors[next(iter(self._vectors))]
+        return vector
 
 
 class SetAside:
@@ -62,10 +89,13 @@ class SetAside:
         return self._against.get(belief.id, ()) if belief.status is Status.ACTIVE else ()
 
 
-def recall(parts: Parts, policy: Policy, scope: Scope, question: str, k: int) -> Recall:
-    """Recall at most ``k`` memories under a policy."""
+def recall(parts: Parts, policy: Policy, scope: Scope, question: str, vector: Vector, k: int) -> Recall:
+    """Recall at most ``k`` memories under a policy.
+
+    :param vector: of the question (``Asked.vector``).
+    """
     store = parts.store
-    probe = Probe(text=question, vector=parts.embedder.embed([question], role="query")[0])
+    probe = Probe(text=question, vector=vector)
     share = k - k // 4 if policy.adjudicates else k
     found, queue = ranked(store, scope, probe, k, share)
     active = [near for near in found if near.belief.status is Status.ACTIVE]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from thymus.core.disclose import MOST_DISCLOSED
 from thymus.core.provenance import Assurance
 from thymus.core.relations import Label, Relation
 from thymus.errors import InputError, StaleVersionError
-from thymus.ports import Voice
+from thymus.ports import Embedder, Matrix, Voice
 from thymus.settlement import ATTEMPTS
 from thymus.sources.registry import Registry
 
@@ -412,3 +413,26 @@ def test_what_the_user_confirms_in_the_same_words_contradicts_nobody(source: str
         guard.remember("My dentist is Dr Rao.")
         assert guard.recall("When is my standup?").notice == ""
         assert guard.recall("Who is my dentist?").notice == ""
+
+
+def test_a_users_question_is_embedded_once_and_nobody_elses_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each user's vectors are their own: no answer is quicker because another user asked the same."""
+    asked: list[str] = []
+    with MemoryGuard(None, embedder="hash", judge="typed") as asha:
+        embedder = type(asha._parts.embedder)
+        embed = embedder.embed
+
+        def counted(self: Embedder, given: Sequence[str], *, role: Any) -> Matrix:
+            asked.extend(given)
+            return embed(self, given, role=role)
+
+        monkeypatch.setattr(embedder, "embed", counted)
+        ravi = asha.for_user("ravi")
+        for guard in (asha, asha, ravi, ravi):
+            guard.recall(WHEN)
+        assert asked == [WHEN, WHEN]
+        for number in range(retrieval.MOST_ASKED):
+            asha.recall(f"What is in tin {number}?")
+        asha.recall(WHEN)
+        assert asked.count(WHEN) == 3
+        assert len(asha._asked._vectors) == retrieval.MOST_ASKED
