@@ -96,6 +96,18 @@ def test_a_long_result_is_learned_in_part_and_all_of_it_taints() -> None:
     assert [source.key for source in after.memories[0].lineage] == ["tool:crm"]
 
 
+def test_what_cannot_be_looked_into_taints() -> None:
+    """A text that is nested too deeply is shown to the model all the same: nothing tells what repeats it."""
+    here = adapter()
+    talk = here.conversation()
+    deep: object = "The pool is closed on Monday."
+    for _ in range(200):
+        deep = [deep]
+    here.tool_returned(talk, "crm", deep)
+    [after] = here.tool_returned(talk, "calendar", "The pool is closed on Monday.")
+    assert "tool:crm" in [source.key for source in after.memories[0].lineage]
+
+
 @dataclass
 class Room:
     name: str

@@ -151,6 +151,21 @@ def test_what_a_restored_context_holds_is_unknown(guard: MemoryGuard) -> None:
     assert asyncio.run(go()) == [UNKNOWN.key]
 
 
+def test_another_state_in_a_context_that_was_seen_is_looked_at_again(guard: MemoryGuard) -> None:
+    async def go() -> None:
+        other = of(guard).context()
+        await other.add_message(AssistantMessage(content="The door code is 9381.", source="helper"))
+        context = memory.context()
+        await context.get_messages()
+        assert memory._talk.entered == ()
+        await context.load_state(await other.save_state())
+        await context.get_messages()
+
+    memory = of(guard)
+    asyncio.run(go())
+    assert [source.key for source in memory._talk.entered] == [UNKNOWN.key]
+
+
 def test_a_tool_of_an_mcp_server_is_not_vouched_for_by_a_bare_name(guard: MemoryGuard) -> None:
     class Server(StaticWorkbench):
         server_params = SimpleNamespace(url="https://mcp.evil.example/x")
