@@ -30,12 +30,12 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from perf import service_database, service_http, service_world
+from perf import service_database, service_http, service_world, world
 from thymus.access.token_table import TokenTable
 from thymus.access.tokens import Tokens
 from thymus.config import open_store
-from thymus.core.beliefs import Act, Belief, Cause, Change, Revision, Status
-from thymus.core.claims import Claim, Evidence, Kind, Scope
+from thymus.core.beliefs import Revision
+from thymus.core.claims import Scope
 from thymus.core.provenance import Assurance, Source
 from thymus.embed import DEFAULT, get_embedder
 
@@ -204,20 +204,7 @@ def revisions(scope: Scope, seed: int, number: int, given: list[service_world.Ba
         source = Source.user() if n % 3 == 0 else _sender(thing, n)
         at = START + timedelta(minutes=n)
         id_ = blake2b(f"{scope.user} {n}".encode(), digest_size=8).hexdigest()
-        evidence = Evidence(id=f"e_{id_}", text=text, source=source, observed_at=at)
-        span = (0, len(text))
-        claim = Claim(text=text, kind=Kind.FACT, evidence_id=evidence.id, span=span, source=source, observed_at=at)
-        belief = Belief(id=f"m_{id_}", claim=claim, status=Status.ACTIVE)
-        yield Revision(
-            scope=scope,
-            act=Act.REMEMBER,
-            at=at,
-            evidence=evidence,
-            beliefs=(belief,),
-            changes=(Change(belief=belief.id, before=None, cause=Cause.ADMIT, after=Status.ACTIVE),),
-            vectors={belief.id: row},
-            note={"gate": "thymus-v4"},
-        )
+        yield world.told(scope, id_, text, row, source, at, gate="thymus-v4")
 
 
 def _sender(thing: int, n: int) -> Source:

@@ -118,19 +118,24 @@ def revisions(scope: Scope, texts: Sequence[str], rows: NDArray[np.float32]) -> 
             if n % 3 == 0
             else Source(channel="email", identity=f"sender{n % 200}@post.example", assurance=Assurance.AUTHENTICATED)
         )
-        at = START + timedelta(minutes=n)
-        evidence = Evidence(id=f"e_{n}", text=text, source=source, observed_at=at)
-        claim = Claim(
-            text=text, kind=Kind.FACT, evidence_id=evidence.id, span=(0, len(text)), source=source, observed_at=at
-        )
-        belief = Belief(id=f"m_{n}", claim=claim, status=Status.ACTIVE)
-        yield Revision(
-            scope=scope,
-            act=Act.REMEMBER,
-            at=at,
-            evidence=evidence,
-            beliefs=(belief,),
-            changes=(Change(belief=belief.id, before=None, cause=Cause.ADMIT, after=Status.ACTIVE),),
-            vectors={belief.id: row},
-            note={"gate": "thymus-v3"},
-        )
+        yield told(scope, str(n), text, row, source, START + timedelta(minutes=n), gate="thymus-v3")
+
+
+def told(
+    scope: Scope, id_: str, text: str, row: NDArray[np.float32], source: Source, at: datetime, *, gate: str
+) -> Revision:
+    """What a message of one fact commits where it is admitted."""
+    evidence = Evidence(id=f"e_{id_}", text=text, source=source, observed_at=at)
+    span = (0, len(text))
+    claim = Claim(text=text, kind=Kind.FACT, evidence_id=evidence.id, span=span, source=source, observed_at=at)
+    belief = Belief(id=f"m_{id_}", claim=claim, status=Status.ACTIVE)
+    return Revision(
+        scope=scope,
+        act=Act.REMEMBER,
+        at=at,
+        evidence=evidence,
+        beliefs=(belief,),
+        changes=(Change(belief=belief.id, before=None, cause=Cause.ADMIT, after=Status.ACTIVE),),
+        vectors={belief.id: row},
+        note={"gate": gate},
+    )

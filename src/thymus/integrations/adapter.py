@@ -33,8 +33,9 @@ LEARNED: Final = 6_000
 """Characters of one result that are learned; the rest has only been read. A call waits for it: a second or two."""
 MOST_PIECES: Final = 25
 """Pieces of one result (mails of a mailbox) that are learned; the rest have only been read."""
-_SHORTEST_QUESTION: Final = 3
-_LONGEST_QUESTION: Final = 2_000
+SHORTEST_QUESTION: Final = 3
+LONGEST_QUESTION: Final = 2_000
+"""Characters of a question that a recall is asked with."""
 _DEEPEST: Final = 60
 _MOST_NODES: Final = 100_000
 """Lists, records and objects in one result that are looked into."""
@@ -155,8 +156,8 @@ class Adapter:
 
     def ask(self, talk: Conversation, question: str) -> Recall | None:
         """What bears on a question; nobody is told. ``None`` where nothing is asked."""
-        question = question.strip()[:_LONGEST_QUESTION]
-        return talk.recall(question, k=self.k) if len(question) >= _SHORTEST_QUESTION else None
+        question = question.strip()[:LONGEST_QUESTION]
+        return talk.recall(question, k=self.k) if len(question) >= SHORTEST_QUESTION else None
 
     def recall(self, talk: Conversation, question: str) -> Recall | None:
         """What bears on a question; the notice is handed on. ``None`` where nothing is asked."""

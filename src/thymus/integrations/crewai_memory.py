@@ -14,6 +14,7 @@ from thymus.conversation import UNKNOWN, Conversation
 from thymus.core.beliefs import Status
 from thymus.core.provenance import ASSISTANT
 from thymus.core.quoting import name, standing
+from thymus.integrations.adapter import LONGEST_QUESTION
 
 if TYPE_CHECKING:
     from crewai.memory.storage.backend import StorageBackend
@@ -26,7 +27,6 @@ _IDS: Final = "thymus_ids"
 _LABEL: Final = "thymus_source"
 _SAVING: Final = frozenset({"parallel_find_similar", "execute_plans"})
 """Steps of ``crewai.memory.encoding_flow`` in which a model merges and deletes what is stored."""
-_LONGEST_QUESTION: Final = 2_000
 _MOST: Final = 50_000
 """Records of a scope that are listed, counted or deleted in one call; and the most that a search looks through."""
 
@@ -160,7 +160,7 @@ class ThymusStorage:
     def _told(self, talk: Conversation, nearest: str) -> frozenset[str]:
         """Tell the user what stands aside, and which memories those are. There is no question here, only its vector:
         the nearest record, whether it stands or not, is asked about in its place."""
-        found = talk.guard.recall(nearest[:_LONGEST_QUESTION], k=self._runs.k)
+        found = talk.guard.recall(nearest[:LONGEST_QUESTION], k=self._runs.k)
         talk.show(*found.contested)
         run = self._current()
         if run is None:

@@ -23,6 +23,7 @@ from thymus.core.provenance import Source
 from thymus.core.quoting import name, quote
 from thymus.errors import InputError
 from thymus.integrations import keyed
+from thymus.integrations.adapter import LONGEST_QUESTION, SHORTEST_QUESTION
 from thymus.integrations.langgraph_follow import EVERY, Following, GuardError, Steps, bound
 from thymus.integrations.langgraph_values import (
     RESERVED,
@@ -48,8 +49,6 @@ MOST_WAITING: Final = 50
 """Values of one source that wait for the user at one key; past that its oldest are declined, and the user is told."""
 _PAGE: Final = 1_000
 _ATTEMPTS: Final = 12
-_LONGEST_QUESTION: Final = 2_000
-_SHORTEST_QUESTION: Final = 3
 
 
 class Desk(Following):
@@ -112,7 +111,7 @@ class Desk(Following):
             return []
         yield from self._soft(self._follow_under(op.namespace_prefix), "what a search shows may be out of date")
         found: list[Any] = yield from self._found(op)
-        if not op.query or len(op.query.strip()) < _SHORTEST_QUESTION or min(op.limit, op.offset) < 0:
+        if not op.query or len(op.query.strip()) < SHORTEST_QUESTION or min(op.limit, op.offset) < 0:
             return found
         aside: set[Place] = set()
         asked: set[str] = set()
@@ -172,7 +171,7 @@ class Desk(Following):
     def _aside(self, scope: str, query: str) -> Steps[set[Place]]:
         """Where values stand that this question sets aside; the user is told of them and of what is held back."""
         pair = self.pair(scope)
-        recalled = yield lambda: pair.lines.recall(query[:_LONGEST_QUESTION], k=self._adapter.k)
+        recalled = yield lambda: pair.lines.recall(query[:LONGEST_QUESTION], k=self._adapter.k)
         self._adapter.tell(recalled.notice)
         aside = [
             one.id

@@ -199,19 +199,23 @@ def serve(
             keys=keys,
             closing=lambda: server.should_exit,
         )
-        settings = uvicorn.Config(
-            app,
-            http="h11",  # which limits the size of a request's head
-            ws="none",
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            limit_concurrency=limits.connections,
-            timeout_graceful_shutdown=max(1, round(limits.closing_s)),
-        )
-        server = Announcing(settings, lambda: ready(url))
+        server = Announcing(server_settings(app, limits), lambda: ready(url))
         with ending_well():
             server.run(sockets=[listening])
+
+
+def server_settings(app: Starlette, limits: Limits) -> uvicorn.Config:
+    """How uvicorn serves: within these limits, without a log of its own (it would hold what is asked)."""
+    return uvicorn.Config(
+        app,
+        http="h11",  # which limits the size of a request's head
+        ws="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        limit_concurrency=limits.connections,
+        timeout_graceful_shutdown=max(1, round(limits.closing_s)),
+    )
 
 
 class Announcing(uvicorn.Server):

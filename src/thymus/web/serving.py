@@ -16,8 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-import uvicorn
-
 from thymus import embed
 from thymus.access.limits import Limits
 from thymus.access.listening import HOST, PORT, bind, bracketed, check_listening, transport_security
@@ -163,18 +161,8 @@ def _told(ready: Callable[[str], None], url: str) -> None:
 def _serve_here(
     service: Service, guard: MemoryGuard, tokens: Tokens, listening: socket.socket, ready: Callable[[], None]
 ) -> None:
-    limits = service.limits
-    settings = uvicorn.Config(
-        build(service, guard, tokens, lambda: server.should_exit),
-        http="h11",  # which limits the size of a request's head
-        ws="none",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        limit_concurrency=limits.connections,
-        timeout_graceful_shutdown=max(1, round(limits.closing_s)),
-    )
-    server = http.Announcing(settings, ready)
+    app = build(service, guard, tokens, lambda: server.should_exit)
+    server = http.Announcing(http.server_settings(app, service.limits), ready)
     with http.ending_well():
         server.run(sockets=[listening])
 
