@@ -75,15 +75,8 @@ class Shelf(Protocol):
         """For each stratum the ascending seqs of beliefs among which the ``k`` nearest by cosine are."""
         ...
 
-    def counts(self, terms: Sequence[int], stratum: Stratum, probe: Probe, limit: int) -> list[int]:
-        """For each term how many beliefs of the stratum have it, counted up to ``limit``."""
-        ...
-
-    def wordiest(self, weights: Mapping[int, int], stratum: Stratum, probe: Probe, limit: int, k: int) -> list[int]:
-        """The seqs of the ``k`` beliefs of the stratum with most weight in common, of equal ones the newer.
-
-        For each term only the newest ``limit`` of the stratum that have it are looked at.
-        """
+    def newest(self, terms: Sequence[int], strata: Sequence[Stratum], probe: Probe, limit: int) -> list[list[Seqs]]:
+        """For each stratum, for each term, the seqs of the newest ``limit`` beliefs of the stratum that have it."""
         ...
 
     def vectors(self, seqs: Seqs) -> Matrix:
@@ -132,64 +125,66 @@ class _Hit:
 
 def rivals(shelf: Shelf, probes: Iterable[Probe], k: int) -> list[list[Neighbour]]:
     """For each probe up to ``k`` by meaning and ``k`` by words of each stratum; words are weighed in each apart."""
-    answers = []
-    for probe in probes:
-        near = shelf.near(probe, STRATA, k)
-        asked = terms(probe.text)[:MOST_TERMS]
-        hits = [
-            hit
-            for stratum, close in zip(STRATA, near, strict=True)
-            for hit in _choose(shelf, probe, asked, [stratum], [close], k)
-        ]
-        answers.append(_neighbours(shelf, hits))
-    return answers
+    groups = [[stratum] for stratum in STRATA]
+    return [_neighbours(shelf, _choose(shelf, probe, groups, k)) for probe in probes]
 
 
 def search(shelf: Shelf, probe: Probe, k: int, statuses: frozenset[Status]) -> list[Neighbour]:
     """The ``k`` best by ``blend``; candidates of the user's own and of others are taken apart."""
     strata = [Stratum(statuses=statuses, from_user=mine) for mine in (True, False)]
-    pool = max(k, POOL)
-    hits = _choose(shelf, probe, terms(probe.text)[:MOST_TERMS], strata, shelf.near(probe, strata, pool), pool)
+    hits = _choose(shelf, probe, [strata], max(k, POOL))
     return _neighbours(shelf, sorted(hits, key=lambda hit: hit.rank, reverse=True)[: max(0, k)])
 
 
-def _choose(
-    shelf: Shelf, probe: Probe, asked: Sequence[int], strata: Sequence[Stratum], near: Sequence[Seqs], k: int
-) -> list[_Hit]:
-    """The ``k`` nearest and the ``k`` with most shared words of each stratum; words are weighed over all of them."""
+def _choose(shelf: Shelf, probe: Probe, groups: Sequence[Sequence[Stratum]], k: int) -> list[_Hit]:
+    """The ``k`` nearest and the ``k`` with most shared words of each stratum; words are weighed over each group.
+
+    Whatever a shelf has to read is asked of it once, for all strata: a database answers over a wire.
+    """
     if k <= 0:
         return []
-    counted = [shelf.counts(asked, stratum, probe, POSTINGS) for stratum in strata] if asked else []
-    weights = {term: weigh(sum(found)) for term, *found in zip(asked, *counted, strict=True)}
-    telling = dict(sorted(weights.items(), key=itemgetter(1), reverse=True)[:TELLING])
-    measured: dict[int, tuple[float, Vector]] = {}
-    for close in near:
-        measured.update(_nearest(shelf, probe, close, k))
-    wordy = {
-        seq
-        for stratum, found in zip(strata, counted, strict=bool(asked))
-        if any(found)
-        for seq in shelf.wordiest(telling, stratum, probe, POSTINGS, k)
-    }
-    wordy -= measured.keys()
-    measured.update(_nearest(shelf, probe, np.array(sorted(wordy), dtype=np.int64), len(wordy)))
-    total = sum(weights.values()) or 1
+    strata = [stratum for group in groups for stratum in group]
+    asked = terms(probe.text)[:MOST_TERMS]
+    posted = shelf.newest(asked, strata, probe, POSTINGS)
+    near = shelf.near(probe, strata, k)
+    weights: list[dict[int, int]] = []  # of each stratum: those of its group
+    for group in groups:
+        of_terms = zip(*posted[len(weights) : len(weights) + len(group)], strict=True)
+        found = zip(asked, of_terms, strict=True)
+        weights += [{term: weigh(sum(map(len, lists))) for term, lists in found}] * len(group)
+    wordy = [_wordiest(each, lists, k) for each, lists in zip(weights, posted, strict=True)]
+    seqs = np.unique(np.concatenate([*near, *wordy]))
+    vectors = shelf.vectors(seqs)
+    similar = cosines(vectors, probe.vector)
+    best = [_nearest(close, similar[np.searchsorted(seqs, close)], k) for close in near]
+    chosen = [np.union1d(*both) for both in zip(best, wordy, strict=True)]
+    has = iter(shelf.terms(np.concatenate(chosen).tolist()))
     hits = []
-    for (seq, (cosine, vector)), has in zip(measured.items(), shelf.terms(list(measured)), strict=True):
-        shared = sum(weight for term, weight in weights.items() if term in has)
-        hits.append(_Hit(seq=seq, similarity=cosine, overlap=shared / total, vector=vector))
+    for each, some in zip(weights, chosen, strict=True):
+        total = sum(each.values()) or 1
+        for seq, row in zip(some.tolist(), np.searchsorted(seqs, some).tolist(), strict=True):
+            own = next(has)
+            shared = sum(weight for term, weight in each.items() if term in own)
+            # A copy of the row: a view would keep the vectors of all candidates alive as long as the answer.
+            hit = _Hit(seq=seq, similarity=float(similar[row]), overlap=shared / total, vector=vectors[row].copy())
+            hits.append(hit)
     return hits
 
 
-def _nearest(shelf: Shelf, probe: Probe, seqs: Seqs, k: int) -> dict[int, tuple[float, Vector]]:
-    """Cosine and vector of the ``k`` nearest of these; of equally near ones the newer."""
-    if not len(seqs):
-        return {}
-    vectors = shelf.vectors(seqs)
-    found = cosines(vectors, probe.vector)
-    order = np.lexsort((seqs, found))[::-1][:k]
-    # A copy of the row: a view would keep the vectors of all candidates alive as long as the answer.
-    return {int(seqs[at]): (float(found[at]), vectors[at].copy()) for at in order}
+def _wordiest(weights: Mapping[int, int], lists: Sequence[Seqs], k: int) -> Seqs:
+    """The ``k`` with most weight in common by the most telling words, of equal ones the newer."""
+    telling = sorted(zip(weights.values(), lists, strict=True), key=itemgetter(0), reverse=True)[:TELLING]
+    if not telling:
+        return np.empty(0, dtype=np.int64)
+    seqs, at = np.unique(np.concatenate([found for _, found in telling]), return_inverse=True)
+    shares = [weight for weight, _ in telling], [len(found) for _, found in telling]
+    shared = np.bincount(at, weights=np.repeat(*shares))
+    return seqs[np.lexsort((seqs, shared))[::-1][:k]]
+
+
+def _nearest(seqs: Seqs, similar: Vector, k: int) -> Seqs:
+    """The ``k`` most similar of these; of equally near ones the newer."""
+    return seqs[np.lexsort((seqs, similar))[::-1][:k]]
 
 
 def _neighbours(shelf: Shelf, hits: list[_Hit]) -> list[Neighbour]:

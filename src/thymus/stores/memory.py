@@ -5,8 +5,7 @@ It is the oracle that other stores are tested against, and what ``":memory:"`` m
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -106,22 +105,15 @@ class Memory:
         found = [[belief.seq for belief in live if stratum.holds(belief, probe)] for stratum in strata]
         return [np.array(seqs, dtype=np.int64) for seqs in found]
 
-    def counts(self, terms: Sequence[int], stratum: index.Stratum, probe: Probe, limit: int) -> list[int]:
+    def newest(
+        self, terms: Sequence[int], strata: Sequence[index.Stratum], probe: Probe, limit: int
+    ) -> list[list[index.Seqs]]:
         """Look at every belief."""
-        return [len(self._posted(term, stratum, probe, limit)) for term in terms]
+        return [[self._posted(term, stratum, probe, limit) for term in terms] for stratum in strata]
 
-    def wordiest(
-        self, weights: Mapping[int, int], stratum: index.Stratum, probe: Probe, limit: int, k: int
-    ) -> list[int]:
-        """Look at every belief."""
-        scores: Counter[int] = Counter()
-        for term, weight in weights.items():
-            scores.update(dict.fromkeys(self._posted(term, stratum, probe, limit), weight))
-        return sorted(scores, key=lambda seq: (scores[seq], seq), reverse=True)[:k]
-
-    def _posted(self, term: int, stratum: index.Stratum, probe: Probe, limit: int) -> list[int]:
+    def _posted(self, term: int, stratum: index.Stratum, probe: Probe, limit: int) -> index.Seqs:
         rows = (row for row in reversed(self.kept) if term in row.terms and stratum.holds(row.belief, probe))
-        return [row.belief.seq for row in islice(rows, limit)]
+        return np.array([row.belief.seq for row in islice(rows, limit)], dtype=np.int64)
 
     def vectors(self, seqs: index.Seqs) -> Matrix:
         """Their embeddings."""

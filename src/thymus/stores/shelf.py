@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -48,38 +48,20 @@ class SqliteShelf:
         masks = [self._mask(stratum, probe) for stratum in strata]
         return [at + 1 for at in self._sketches.near(probe.vector, masks, k)]
 
-    def counts(self, terms: Sequence[int], stratum: Stratum, probe: Probe, limit: int) -> list[int]:
-        """Count in the posting lists that the stratum is made of."""
-        classes = self._posted_in(stratum, probe)
-        if not classes:
-            return [0] * len(terms)
-        where, fixed = self._listed(stratum, probe)
-        count = f"(SELECT count(*) FROM (SELECT 1 FROM postings WHERE {where} LIMIT ?))"  # noqa: S608
-        values = [value for number in classes for term in terms for value in (_signed(term ^ number), *fixed, limit)]
-        query = "SELECT " + ", ".join([count] * (len(terms) * len(classes)))
-        counted = self._connection.execute(query, values).fetchone()
-        return [min(limit, sum(counted[at :: len(terms)])) for at in range(len(terms))]
+    def newest(self, terms: Sequence[int], strata: Sequence[Stratum], probe: Probe, limit: int) -> list[list[Seqs]]:
+        """Read the posting lists that each stratum is made of."""
+        return [[self._newest(term, stratum, probe, limit) for term in terms] for stratum in strata]
 
-    def wordiest(self, weights: Mapping[int, int], stratum: Stratum, probe: Probe, limit: int, k: int) -> list[int]:
-        """Add up in the posting lists that the stratum is made of."""
-        classes = self._posted_in(stratum, probe)
-        if not classes or not weights:
-            return []
+    def _newest(self, term: int, stratum: Stratum, probe: Probe, limit: int) -> Seqs:
         where, fixed = self._listed(stratum, probe)
-        newest = f"SELECT * FROM (SELECT place FROM postings WHERE {where} ORDER BY place DESC LIMIT ?)"  # noqa: S608
-        newest = _all([newest] * len(classes))
-        heavy = f"SELECT * FROM (SELECT ? AS weight, place FROM ({newest}) ORDER BY place DESC LIMIT ?)"  # noqa: S608
-        heavy = _all([heavy] * len(weights))
-        query = f"SELECT place FROM ({heavy}) GROUP BY place ORDER BY sum(weight) DESC, place DESC LIMIT ?"  # noqa: S608
-        values: list[int] = []
-        for term, weight in weights.items():
-            values.append(weight)
-            for number in classes:
-                values += (_signed(term ^ number), *fixed, limit)
-            values.append(limit)
+        query = f"SELECT place FROM postings WHERE {where} ORDER BY place DESC LIMIT ?"  # noqa: S608
+        seqs = [
+            row[0] - self._base
+            for number in self._posted_in(stratum, probe)
+            for row in self._connection.execute(query, (_signed(term ^ number), *fixed, limit))
+        ]
         mask = self._mask(stratum, probe)
-        seqs = [row[0] - self._base for row in self._connection.execute(query, [*values, k])]
-        return [seq for seq in seqs if mask[seq - 1]]
+        return np.array([seq for seq in sorted(seqs, reverse=True)[:limit] if mask[seq - 1]], dtype=np.int64)
 
     def vectors(self, seqs: Seqs) -> Matrix:
         """Those of a small scope from memory, else from the file."""
@@ -143,10 +125,6 @@ class SqliteShelf:
             owner = owner_of(False, probe.origins)
             return "term = ? AND place > ? AND place < ? AND owner <> ?", (self._base, self._end, owner)
         return "term = ? AND place > ? AND place < ?", (self._base, self._end)
-
-
-def _all(queries: Sequence[str]) -> str:
-    return " UNION ALL ".join(queries)
 
 
 def _signed(number: int) -> int:

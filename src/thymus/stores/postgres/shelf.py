@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -60,64 +61,32 @@ class PostgresShelf:
             self._found[seq] = vector, terms
         return [np.array(sorted(seqs), dtype=np.int64) for seqs in found]
 
-    def counts(self, terms: Sequence[int], stratum: Stratum, probe: Probe, limit: int) -> list[int]:
-        """Count in the posting lists that the stratum is made of."""
-        classes = self._classes(stratum, probe)
-        query = f"""
-            SELECT place, least(%(limit)s, sum(many))::bigint FROM (
-                SELECT asked.place, (
-                    SELECT count(*) FROM (
-                        SELECT 1 FROM postings WHERE {KEY} AND term = asked.term {_others(stratum)} LIMIT %(limit)s
-                    ) AS found
-                ) AS many
-                FROM unnest(%(terms)s::bigint[], %(places)s::int[]) AS asked (term, place)
-            ) AS each GROUP BY place
-        """
-        asked = [(_signed(term ^ number), at) for at, term in enumerate(terms) for number in classes]
-        found = dict(
-            self._rows.all(
-                query,
-                terms=[term for term, _ in asked],
-                places=[at for _, at in asked],
-                limit=limit,
-                voice=owner_of(False, probe.origins),
-            )
-        )
-        return [int(found.get(at, 0)) for at in range(len(terms))]
-
-    def wordiest(self, weights: Mapping[int, int], stratum: Stratum, probe: Probe, limit: int, k: int) -> list[int]:
-        """Add up in the posting lists that the stratum is made of."""
-        classes = self._classes(stratum, probe)
-        if not classes or not weights:
-            return []
-        query = f"""
-            SELECT seq FROM (
-                SELECT asked.weight, found.seq,
-                    row_number() OVER (PARTITION BY asked.place ORDER BY found.seq DESC) AS nth
-                FROM unnest(%(terms)s::bigint[], %(weights)s::bigint[], %(places)s::int[])
-                    AS asked (term, weight, place)
-                CROSS JOIN LATERAL (
-                    SELECT seq FROM postings WHERE {KEY} AND term = asked.term {_others(stratum)}
-                    ORDER BY seq DESC LIMIT %(limit)s
-                ) AS found
-            ) AS each
-            WHERE nth <= %(limit)s GROUP BY seq ORDER BY sum(weight) DESC, seq DESC LIMIT %(k)s
-        """
+    def newest(self, terms: Sequence[int], strata: Sequence[Stratum], probe: Probe, limit: int) -> list[list[Seqs]]:
+        """Read the posting lists that each stratum is made of."""
         asked = [
-            (_signed(term ^ number), weight, at)
-            for at, (term, weight) in enumerate(weights.items())
-            for number in classes
+            (at, _signed(term ^ number), stratum.own is False)
+            for at, (stratum, term) in enumerate(product(strata, terms))
+            for number in self._classes(stratum, probe)
         ]
-        found = self._rows.all(
-            query,
-            terms=[term for term, _, _ in asked],
-            weights=[weight for _, weight, _ in asked],
-            places=[at for _, _, at in asked],
-            limit=limit,
-            k=k,
-            voice=owner_of(False, probe.origins),
-        )
-        return [seq for (seq,) in found]
+        places, digests, apart = zip(*asked, strict=True) if asked else ((), (), ())
+        # Asked for only where it matters: the index alone answers without it.
+        others = "AND (NOT asked.apart OR voice <> %(voice)s)" if any(apart) else ""
+        query = f"""
+            SELECT place, found.seqs
+            FROM unnest(%(places)s::int[], %(digests)s::bigint[], %(apart)s::bool[]) AS asked (place, digest, apart)
+            CROSS JOIN LATERAL (
+                SELECT string_agg(int8send(seq), ''::bytea) AS seqs FROM (
+                    SELECT seq FROM postings WHERE {KEY} AND term = asked.digest {others}
+                    ORDER BY seq DESC LIMIT %(limit)s
+                ) AS newest
+            ) AS found WHERE found.seqs IS NOT NULL
+        """
+        found = [b""] * (len(strata) * len(terms))
+        values = {"places": list(places), "digests": list(digests), "apart": list(apart), "limit": limit}
+        for at, seqs in self._rows.all(query, **values, voice=owner_of(False, probe.origins)) if asked else ():
+            found[at] += seqs
+        lists = [np.sort(np.frombuffer(seqs, dtype=">i8").astype(np.int64))[::-1][:limit] for seqs in found]
+        return [lists[at * len(terms) : (at + 1) * len(terms)] for at in range(len(strata))]
 
     def vectors(self, seqs: Seqs) -> Matrix:
         """Those that were found before, and the others from the database."""
@@ -163,10 +132,6 @@ def _condition(stratum: Stratum) -> str:
     mine = {None: "", True: " AND voice = 0", False: " AND voice <> 0"}[stratum.from_user]
     own = {None: "", True: " AND voice = %(voice)s", False: " AND voice <> %(voice)s"}[stratum.own]
     return mine + own
-
-
-def _others(stratum: Stratum) -> str:
-    return "AND voice <> %(voice)s" if stratum.own is False else ""
 
 
 def _signed(number: Any) -> int:
