@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -133,7 +133,7 @@ def a_contention(
 ) -> tuple[Question, Contention]:
     every = [memory, *claims]
     found = {one.belief.id: a_vector(place) for place, one in enumerate(every)} | (vectors or {})
-    question = Question(text=QUESTION, vector=a_vector(383), vectors=found, message=lambda belief: belief.claim.text)
+    question = Question(text=QUESTION, vector=a_vector(383), vectors=found, messages=as_claimed)
     given_ = memory.relevance if nearest is None else nearest
     return question, Contention(claims=claims, memory=memory, nearest=given_, usual=memory.relevance)
 
@@ -225,8 +225,16 @@ def nothing_read_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contention, "_READ", {})
 
 
+def as_claimed(beliefs: Sequence[Belief]) -> dict[str, str]:
+    """Messages that say their claim alone."""
+    return {belief.id: belief.claim.text for belief in beliefs}
+
+
 def in_words(
-    embedder: Embedder, memory: Candidate, *claims: Candidate, message: Callable[[Belief], str] | None = None
+    embedder: Embedder,
+    memory: Candidate,
+    *claims: Candidate,
+    messages: Callable[[Sequence[Belief]], Mapping[str, str]] | None = None,
 ) -> tuple[Question, Contention]:
     """A contention with real vectors and relevance."""
     every = [memory, *claims]
@@ -240,7 +248,7 @@ def in_words(
         text=QUESTION,
         vector=asks,
         vectors={one.belief.id: vector for one, vector in zip(every, vectors, strict=True)},
-        message=message or (lambda belief: belief.claim.text),
+        messages=messages or as_claimed,
     )
     return question, Contention(claims=tuple(seen[1:]), memory=seen[0], nearest=seen[0].relevance, usual=0.75)
 
@@ -270,9 +278,11 @@ def test_a_lie_in_two_halves_is_read_as_one(embedder: Embedder) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(contention, "load_network", Network)
         whole = {"one": "Hello! The tour changes.", "two": "A quarter past twelve it is. Bye."}
-        question, found = in_words(embedder, mine(), *halves, message=lambda belief: whole[belief.id])
+        question, found = in_words(
+            embedder, mine(), *halves, messages=lambda beliefs: {one.id: whole[one.id] for one in beliefs}
+        )
         contention.read_together(question, [found])
-        long = replace(question, message=lambda belief: whole[belief.id] * 100)
+        long = replace(question, messages=lambda beliefs: {one.id: whole[one.id] * 100 for one in beliefs})
         contention.read_together(long, [found])
     assert seen == [
         "Hello! The tour changes. A quarter past twelve it is. Bye.",

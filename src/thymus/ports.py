@@ -220,8 +220,8 @@ class Store(Protocol):
         """The embeddings of these beliefs (none for an erased one)."""
         ...
 
-    def evidence(self, scope: Scope, evidence_id: str) -> Evidence | None:
-        """The raw message; its text is empty once it was forgotten."""
+    def evidence(self, scope: Scope, ids: Sequence[str]) -> dict[str, Evidence]:
+        """The raw messages of these ids that exist; the text of one that was forgotten is empty."""
         ...
 
     def beliefs(

@@ -6,7 +6,7 @@ import hashlib
 import threading
 from collections import Counter
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 from thymus.circumstances import circumstances, owner_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from thymus.core.claims import Scope
     from thymus.intake import Parts
     from thymus.ports import Embedder, Neighbour, Store, Vector
+    from thymus.sources.registry import Registry
 
 
 _ROUNDS: Final = 3
@@ -114,7 +115,8 @@ def recall(parts: Parts, policy: Policy, scope: Scope, question: str, vector: Ve
         told = _bearing(told, found)
     told += _siblings(store, scope, told, beliefs)
     standing = [belief for belief in beliefs if belief.id not in aside]
-    return compose(policy, standing, told, look=partial(_looked_at, parts, scope))
+    registry = cache(partial(parts.registries.of, store, scope))  # read once, and only where something is told
+    return compose(policy, standing, told, look=partial(_looked_at, registry))
 
 
 def ranked(store: Store, scope: Scope, probe: Probe, k: int, share: int) -> tuple[list[Neighbour], list[str]]:
@@ -243,23 +245,16 @@ def brought_together(
         text=probe.text,
         vector=probe.vector,
         vectors={near.belief.id: near.vector for near in active},
-        message=_messages(store, scope),
+        messages=partial(_messages, store, scope),
     )
     return asked, candidates
 
 
-def _messages(store: Store, scope: Scope) -> Callable[[Belief], str]:
-    """The message that a belief comes from, each read once; the claim itself where the text was erased."""
-    kept: dict[str, str] = {}
-
-    def message(belief: Belief) -> str:
-        id_ = belief.claim.evidence_id
-        if id_ not in kept:
-            evidence = store.evidence(scope, id_)
-            kept[id_] = evidence.text if evidence else ""
-        return kept[id_] or belief.claim.text
-
-    return message
+def _messages(store: Store, scope: Scope, beliefs: Sequence[Belief]) -> dict[str, str]:
+    """The messages that beliefs come from, by belief; the claim itself where the text was erased."""
+    found = store.evidence(scope, list(dict.fromkeys(belief.claim.evidence_id for belief in beliefs)))
+    texts = {id_: evidence.text for id_, evidence in found.items()}
+    return {belief.id: texts.get(belief.claim.evidence_id) or belief.claim.text for belief in beliefs}
 
 
 def _bearing(told: Sequence[Contest], found: Sequence[Neighbour]) -> list[Contest]:
@@ -294,9 +289,9 @@ def _siblings(store: Store, scope: Scope, told: Sequence[Contest], hits: Sequenc
     return found
 
 
-def _looked_at(parts: Parts, scope: Scope, contest: Contest) -> Contest:
+def _looked_at(registry: Callable[[], Registry], contest: Contest) -> Contest:
     """A contest with what the user should know of its sender."""
-    found = circumstances(contest.belief.claim, parts.registries.of(parts.store, scope))
+    found = circumstances(contest.belief.claim, registry())
     return replace(contest, resembles=found.resembles, stakes=found.stakes)
 
 

@@ -125,7 +125,7 @@ def _evidence(store: Store, scope: Scope, prepared: Prepared) -> tuple[Evidence,
         )
         known = _brought(store, scope, evidence.id)
         if not known:
-            return evidence, None if store.evidence(scope, evidence.id) is None else []
+            return evidence, [] if store.evidence(scope, [evidence.id]) else None
         live = all(belief.status in LIVE for belief in known)
         if live or not _said_at_once(message) or not prepared.drafts[0].claim.from_user:
             return evidence, known

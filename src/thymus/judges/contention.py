@@ -67,13 +67,13 @@ class Question:
 
     :param vector: its embedding (role *query*).
     :param vectors: embeddings (role *passage*) of the recalled beliefs, by id.
-    :param message: the whole message that a belief comes from.
+    :param messages: the whole messages that beliefs come from, by belief id.
     """
 
     text: str
     vector: Vector
     vectors: Mapping[str, Vector]
-    message: Callable[[Belief], str]
+    messages: Callable[[Sequence[Belief]], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +195,8 @@ def _numbers(question: Question, contention: Contention, pairs: Sequence[Compare
 
 def read_together(question: Question, contentions: Sequence[Contention]) -> list[float]:
     """How likely the network thinks that what the outsider said, as one text, contradicts the memory: log-odds."""
-    pairs = [(_memory(contention), _said(question, contention)) for contention in contentions]
+    messages = question.messages([one.belief for contention in contentions for one in contention.claims])
+    pairs = [(_memory(contention), _said(messages, contention)) for contention in contentions]
     keys = [_key(one, *pair) for one, pair in zip(contentions, pairs, strict=True)]
     with _READING:
         known = {key: _READ[key] for key in keys if key in _READ}
@@ -228,10 +229,10 @@ def _memory(contention: Contention) -> tuple[Reading, int]:
     return read(claim.text), USER if claim.from_user else OUTSIDE
 
 
-def _said(question: Question, contention: Contention) -> tuple[Reading, int]:
+def _said(told: Mapping[str, str], contention: Contention) -> tuple[Reading, int]:
     """The messages of the claims, whole where they are short: a sentence alone may not tell what it is about."""
     in_order = sorted((one.belief for one in contention.claims), key=lambda belief: (belief.seq, belief.id))
-    messages = " ".join(dict.fromkeys(question.message(belief) for belief in in_order))
+    messages = " ".join(dict.fromkeys(told[belief.id] for belief in in_order))
     claims = " ".join(belief.claim.text for belief in in_order)
     return read(messages if len(messages) <= LONGEST_SAID else claims[:LONGEST_SAID]), OUTSIDE
 

@@ -237,11 +237,11 @@ class MemoryStore:
             rows = {name: memory.kept[memory.places[name] - 1].vector for name in ids if name in memory.places}
             return {name: vector.astype(np.float32) for name, vector in rows.items() if vector is not None}
 
-    def evidence(self, scope: Scope, evidence_id: str) -> Evidence | None:
+    def evidence(self, scope: Scope, ids: Sequence[str]) -> dict[str, Evidence]:
         """See ``Store.evidence``."""
         with self._session():
-            kept = self._read(scope).sources.get(evidence_id)
-            return None if kept is None else kept.evidence
+            kept = self._read(scope).sources
+            return {name: kept[name].evidence for name in ids if name in kept}
 
     def beliefs(
         self,

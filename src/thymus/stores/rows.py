@@ -105,11 +105,14 @@ def judged(
     return found
 
 
-def read_evidence(connection: sqlite3.Connection, number: int, evidence_id: str) -> Evidence | None:
-    """The evidence of this id."""
-    query = "SELECT body, text FROM evidence WHERE scope = ? AND id = ?"
-    row = connection.execute(query, (number, codec.raw(evidence_id))).fetchone()
-    return None if row is None else codec.read_evidence(codec.parse(row[0]), evidence_id, codec.cooked(row[1]))
+def read_evidence(connection: sqlite3.Connection, number: int, ids: Iterable[str]) -> dict[str, Evidence]:
+    """The evidence of these ids."""
+    query = "SELECT id, body, text FROM evidence WHERE scope = ? AND id IN ({})"
+    found = select_in(connection, query, [number], map(codec.raw, ids))
+    return {
+        (name := codec.cooked(row[0])): codec.read_evidence(codec.parse(row[1]), name, codec.cooked(row[2]))
+        for row in found
+    }
 
 
 def read_edges(connection: sqlite3.Connection, where: dict[str, int]) -> list[Edge]:

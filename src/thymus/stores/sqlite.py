@@ -127,11 +127,10 @@ class SqliteStore:
             }
             return {belief_id: found[belief_id] for belief_id in ids if belief_id in found}
 
-    def evidence(self, scope: Scope, evidence_id: str) -> Evidence | None:
+    def evidence(self, scope: Scope, ids: Sequence[str]) -> dict[str, Evidence]:
         """See ``Store.evidence``."""
         with self._reading() as connection:
-            number = self._number(connection, scope)
-            return rows.read_evidence(connection, number, evidence_id)
+            return rows.read_evidence(connection, self._number(connection, scope), ids)
 
     def beliefs(
         self,

@@ -134,7 +134,7 @@ class StoreConformance(ABC):
         assert store.get(ASHA, ["x"]) == {}
         assert store.vectors(ASHA, ["x"]) == {}
         assert store.edges(ASHA, ["x"]) == []
-        assert store.evidence(ASHA, "x") is None
+        assert store.evidence(ASHA, ["x"]) == {}
         assert list(store.entries(ASHA)) == []
         assert store.sources(ASHA) == []
         assert store.verify().ok
@@ -147,7 +147,7 @@ class StoreConformance(ABC):
         (told_belief,) = revision.beliefs
         assert store.get(ASHA, ["a"]) == {"a": replace(told_belief, seq=1)}
         assert revision.evidence is not None
-        assert store.evidence(ASHA, revision.evidence.id) == revision.evidence
+        assert store.evidence(ASHA, [revision.evidence.id]) == {revision.evidence.id: revision.evidence}
         (entry,) = store.entries(ASHA)
         assert (entry.at, entry.at.utcoffset()) == (revision.at, timedelta(0))
 
@@ -177,9 +177,7 @@ class StoreConformance(ABC):
         store.commit(told("another text", name="a", source=STRANGER, cause=Cause.CONTEST))
         assert store.get(ASHA, ["a"])["a"].claim.text == "one"
         assert store.get(ASHA, ["a"])["a"].status is Status.ACTIVE
-        kept = store.evidence(ASHA, "e-a")
-        assert kept is not None
-        assert kept.text == "> one"
+        assert store.evidence(ASHA, ["e-a", "unknown"])["e-a"].text == "> one"
 
     def test_refuses_stale_versions(self, store: Store) -> None:
         """With ``expecting``, a commit against an older version writes nothing."""
@@ -197,7 +195,7 @@ class StoreConformance(ABC):
             store.commit(replace(told("two"), changes=(*told("two").changes, *wrong.changes)))
         assert store.version(ASHA) == 1
         assert ids(store.beliefs(ASHA)) == ["one"]
-        assert store.evidence(ASHA, "e-two") is None
+        assert store.evidence(ASHA, ["e-two"]) == {}
 
     def test_refuses_what_does_not_fit(self, store: Store) -> None:
         """Unknown ids, births or vectors that are missing, and times without a zone are refused; nothing is written."""
@@ -298,7 +296,7 @@ class StoreConformance(ABC):
         assert store.get(ASHA, ["one", "two"])["one"].status is Status.ACTIVE
         assert store.edges(ASHA, ["one", "two"]) == []
         assert ids(store.search(ASHA, probe_of("two"), 9, statuses=frozenset(Status))) == ["one"]
-        assert store.evidence(ASHA, "e-two") is None
+        assert store.evidence(ASHA, ["e-two"]) == {}
         assert [entry.seq for entry in store.entries(ASHA)] == [1]
         store.commit(forgotten("two", scope=RAVI))
         with pytest.raises(MemoryNotFoundError):
@@ -365,9 +363,8 @@ class StoreConformance(ABC):
         assert store.commit(forgotten("The secret parcel")) == 3
         empty = store.get(ASHA, ["The secret parcel"])["The secret parcel"]
         assert (empty.erased, empty.claim.text, empty.status, empty.seq) == (True, "", Status.RETRACTED, 1)
-        kept = store.evidence(ASHA, "e-The secret parcel")
-        assert kept is not None
-        assert kept.text == ""
+        messages = store.evidence(ASHA, ["e-The secret parcel", "e-The other parcel", "unknown"])
+        assert [one.text for one in messages.values()] == ["", "> The other parcel"]
         assert store.vectors(ASHA, ["The secret parcel"]) == {}
         found = store.search(ASHA, probe_of("The secret parcel"), 5, statuses=frozenset(Status))
         assert ids(found) == ["The other parcel"]
@@ -520,7 +517,7 @@ class StoreConformance(ABC):
             store.beliefs(scope, statuses=LIVE, newest_first=True, after=4, limit=3),
             store.get(scope, names),
             {name: vector.tolist() for name, vector in store.vectors(scope, names).items()},
-            [store.evidence(scope, belief.claim.evidence_id) for belief in beliefs],
+            store.evidence(scope, [belief.claim.evidence_id for belief in beliefs]),
             [store.beliefs(scope, evidence_id=belief.claim.evidence_id) for belief in beliefs[:3]],
             store.edges(scope, names),
             store.edges(scope, names[:1]),

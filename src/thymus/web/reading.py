@@ -131,8 +131,8 @@ class Desk:
 
     def message(self, belief: Belief) -> str:
         """The text that a claim was taken from; "" once it was erased."""
-        evidence = self._parts.store.evidence(self._scope, belief.claim.evidence_id)
-        return evidence.text if evidence is not None and not belief.erased else ""
+        found = self._parts.store.evidence(self._scope, [belief.claim.evidence_id])
+        return "".join(one.text for one in found.values() if not belief.erased)
 
     def resembled(self, belief: Belief) -> tuple[Source, ...]:
         """Whom its senders could be taken for, as things stand now."""

@@ -84,11 +84,6 @@ class Rows:
         query = f"SELECT id, seq FROM beliefs WHERE {KEY} AND id = ANY(%(ids)s)"
         return {codec.cooked(id_): seq for id_, seq in (self.all(query, ids=asked) if asked else ())}
 
-    def names(self, seqs: Iterable[int]) -> dict[int, str]:
-        """The ids of the beliefs of these seqs."""
-        query = f"SELECT seq, id FROM beliefs WHERE {KEY} AND seq = ANY(%(seqs)s)"
-        return {seq: codec.cooked(id_) for seq, id_ in self.all(query, seqs=list(seqs))}
-
     def standing(self, ids: Sequence[str]) -> dict[str, Standing]:
         """How the existing ones of these beliefs stand."""
         query = f"SELECT id, seq, status, nonce IS NULL, evidence FROM beliefs WHERE {KEY} AND id = ANY(%(ids)s)"
@@ -117,27 +112,38 @@ class Rows:
         found = self.all(query, claims=claims, rivals=rivals)
         return {(row[0], row[1]): (row[2], row[3]) for row in found if (row[0], row[1]) in wanted}
 
-    def evidence(self, evidence_id: str) -> Evidence | None:
-        """The evidence of this id."""
-        query = f"SELECT body, text FROM evidence WHERE {KEY} AND id = %(id)s"
-        found = self.all(query, id=codec.raw(evidence_id))
-        if not found:
-            return None
-        return codec.read_evidence(codec.parse(found[0][0]), evidence_id, codec.cooked(found[0][1]))
+    def evidence(self, ids: Sequence[str]) -> dict[str, Evidence]:
+        """The evidence of these ids."""
+        query = f"SELECT id, body, text FROM evidence WHERE {KEY} AND id = ANY(%(ids)s)"
+        found = self.all(query, ids=[codec.raw(id_) for id_ in ids]) if ids else []
+        named = ((codec.cooked(id_), body, text) for id_, body, text in found)
+        return {name: codec.read_evidence(codec.parse(body), name, codec.cooked(text)) for name, body, text in named}
 
-    def edges(self, seqs: Sequence[int]) -> list[Edge]:
-        """The judged pairs in which the beliefs of these seqs take part."""
-        if not seqs:
+    def edges(self, ids: Sequence[str]) -> list[Edge]:
+        """The judged pairs in which these beliefs take part."""
+        if not ids:
             return []
-        query = " UNION ".join(
-            f"SELECT claim, rival, relation FROM edges WHERE {KEY} AND {side} = ANY(%(seqs)s)"
+        # Arrays and single rows, so that each step is a look into an index, whatever the planner thinks of the tables.
+        sides = " UNION ".join(
+            f"SELECT claim, rival, relation FROM edges WHERE {KEY} AND {side} = ANY((SELECT seqs FROM asked)::bigint[])"
             for side in ("claim", "rival")
         )
-        found = sorted(self.all(query, seqs=list(seqs)))
-        names = self.names({one for claim, rival, _ in found for one in (claim, rival)})
+        names = ", ".join(
+            f"(SELECT id FROM beliefs WHERE {KEY} AND seq = {side}) AS {side}_id" for side in ("claim", "rival")
+        )
+        query = f"""
+            WITH asked AS MATERIALIZED (
+                SELECT array_agg(seq) AS seqs FROM beliefs WHERE {KEY} AND id = ANY(%(ids)s)
+            )
+            SELECT {names}, relation FROM ({sides}) AS found ORDER BY claim, rival
+        """
         return [
-            Edge(claim=names[claim], rival=names[rival], relation=codec.read_relation(codec.parse(relation)))
-            for claim, rival, relation in found
+            Edge(
+                claim=codec.cooked(claim),
+                rival=codec.cooked(rival),
+                relation=codec.read_relation(codec.parse(relation)),
+            )
+            for claim, rival, relation in self.all(query, ids=[codec.raw(id_) for id_ in ids])
         ]
 
     def said(self) -> list[Said]:

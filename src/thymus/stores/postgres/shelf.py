@@ -41,20 +41,23 @@ class PostgresShelf:
             "vector": HalfVector(np.asarray(probe.vector, dtype=np.float32).astype(np.float16)),
             "voice": owner_of(False, probe.origins),
             "most": SLACK * k + SPARE,
+            "every": sorted({CODES[status] for stratum in strata for status in stratum.statuses}),
         }
+        among = f"{KEY} AND vector IS NOT NULL AND "
+        compared = f"SELECT seq, status, voice, vector <#> %(vector)s AS far FROM beliefs WHERE {among}"
         parts = []
         for at, stratum in enumerate(strata):
-            condition = _condition(stratum)
             values[f"codes{at}"] = [CODES[status] for status in stratum.statuses]
-            among = f"{KEY} AND status = ANY(%(codes{at})s) AND vector IS NOT NULL{condition}"
-            if self._large:
-                order = "vector <#> %(vector)s"
-                among += " AND large"
+            chosen = f"status = ANY(%(codes{at})s){_condition(stratum)}"
+            if self._large:  # each through the index
+                source = f"beliefs WHERE {among} {chosen} AND large ORDER BY vector <#> %(vector)s"
             else:
-                order = "vector <#> %(vector)s, seq DESC"
-            parts.append(f"(SELECT {at} AS stratum, seq FROM beliefs WHERE {among} ORDER BY {order} LIMIT %(most)s)")
-        nearest = " UNION ALL ".join(parts)  # sorted by their seqs alone: whole rows would be copied about
-        query = f"SELECT stratum, seq, {_SENT} FROM ({nearest}) AS near JOIN beliefs USING (seq) WHERE {KEY}"
+                source = f"compared WHERE {chosen} ORDER BY far, seq DESC"
+            parts.append(f"(SELECT {at} AS stratum, seq FROM {source} LIMIT %(most)s)")
+        # Each belief is compared once, for all strata. Sorted by their seqs alone: whole rows would be copied about.
+        once = "" if self._large else f"WITH compared AS MATERIALIZED ({compared} status = ANY(%(every)s))"
+        nearest = " UNION ALL ".join(parts)
+        query = f"{once} SELECT stratum, seq, {_SENT} FROM ({nearest}) AS near JOIN beliefs USING (seq) WHERE {KEY}"
         found: list[list[int]] = [[] for _ in strata]
         for at, seq, vector, terms in self._rows.all(query, **values):
             found[at].append(seq)

@@ -127,7 +127,7 @@ class PostgresStore:
     def get(self, scope: Scope, ids: Sequence[str]) -> dict[str, Belief]:
         """See ``Store.get``."""
         with self._reading(scope, once=True) as rows:
-            found = rows.beliefs("AND id = ANY(%(ids)s)", ids=[codec.raw(id_) for id_ in ids])
+            found = rows.beliefs("AND id = ANY(%(ids)s)", ids=[codec.raw(id_) for id_ in ids]) if ids else []
         by_id = {belief.id: belief for belief in found}
         return {belief_id: by_id[belief_id] for belief_id in ids if belief_id in by_id}
 
@@ -141,10 +141,10 @@ class PostgresStore:
             }
         return {belief_id: found[belief_id] for belief_id in ids if belief_id in found}
 
-    def evidence(self, scope: Scope, evidence_id: str) -> Evidence | None:
+    def evidence(self, scope: Scope, ids: Sequence[str]) -> dict[str, Evidence]:
         """See ``Store.evidence``."""
         with self._reading(scope, once=True) as rows:
-            return rows.evidence(evidence_id)
+            return rows.evidence(ids)
 
     def beliefs(
         self,
@@ -178,8 +178,8 @@ class PostgresStore:
 
     def edges(self, scope: Scope, ids: Sequence[str]) -> list[Edge]:
         """See ``Store.edges``: ordered by claim, then rival, oldest first."""
-        with self._reading(scope) as rows:
-            return rows.edges(list(rows.seqs(ids).values()))
+        with self._reading(scope, once=True) as rows:
+            return rows.edges(ids)
 
     def entries(self, scope: Scope, *, belief_id: str | None = None, after: int = 0) -> Iterator[Entry]:
         """See ``Store.entries``. Rows are read in portions: what is appended meanwhile is seen too."""
