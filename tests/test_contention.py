@@ -310,7 +310,7 @@ class Counting:
 
 
 def asking(*texts: str) -> tuple[Question, list[Contention]]:
-    contentions = [a_contention(mine(), said(text))[1] for text in texts]
+    contentions = [a_contention(mine(), said(text, f"claim {at}"))[1] for at, text in enumerate(texts)]
     return a_contention(mine(), said(""))[0], contentions
 
 

@@ -105,14 +105,16 @@ def judged(
     return found
 
 
-def read_evidence(connection: sqlite3.Connection, number: int, ids: Iterable[str]) -> dict[str, Evidence]:
+def read_evidence(connection: sqlite3.Connection, number: int, ids: Sequence[str]) -> dict[str, Evidence]:
     """The evidence of these ids."""
     query = "SELECT id, body, text FROM evidence WHERE scope = ? AND id IN ({})"
-    found = select_in(connection, query, [number], map(codec.raw, ids))
-    return {
-        (name := codec.cooked(row[0])): codec.read_evidence(codec.parse(row[1]), name, codec.cooked(row[2]))
-        for row in found
-    }
+    found = {codec.cooked(row[0]): row[1:] for row in select_in(connection, query, [number], map(codec.raw, ids))}
+    return {id_: read_message(id_, *found[id_]) for id_ in ids if id_ in found}
+
+
+def read_message(evidence_id: str, body: str, text: bytes) -> Evidence:
+    """Evidence from its columns."""
+    return codec.read_evidence(codec.parse(body), evidence_id, codec.cooked(text))
 
 
 def read_edges(connection: sqlite3.Connection, where: dict[str, int]) -> list[Edge]:

@@ -15,7 +15,7 @@ from thymus.stores import codec
 from thymus.stores.ledger import Head, Kept, Plan, Standing, mentioned
 from thymus.stores.ledger import plan as plan_of
 from thymus.stores.postgres.schema import EXACT
-from thymus.stores.rows import owner_of, posting_terms
+from thymus.stores.rows import owner_of, posting_terms, read_message
 from thymus.stores.sketch import CODES, STATUSES
 from thymus.stores.voices import Said
 from thymus.stores.words import terms
@@ -115,9 +115,9 @@ class Rows:
     def evidence(self, ids: Sequence[str]) -> dict[str, Evidence]:
         """The evidence of these ids."""
         query = f"SELECT id, body, text FROM evidence WHERE {KEY} AND id = ANY(%(ids)s)"
-        found = self.all(query, ids=[codec.raw(id_) for id_ in ids]) if ids else []
-        named = ((codec.cooked(id_), body, text) for id_, body, text in found)
-        return {name: codec.read_evidence(codec.parse(body), name, codec.cooked(text)) for name, body, text in named}
+        rows = self.all(query, ids=[codec.raw(id_) for id_ in ids]) if ids else []
+        found = {codec.cooked(id_): columns for id_, *columns in rows}
+        return {id_: read_message(id_, *found[id_]) for id_ in ids if id_ in found}
 
     def edges(self, ids: Sequence[str]) -> list[Edge]:
         """The judged pairs in which these beliefs take part."""
