@@ -31,7 +31,7 @@ def open_model(model: Path, tokenizer: Path) -> tuple[Any, Any]:
 
 def run_each(run: Callable[[T], R], items: Sequence[T], *, threads: int, name: str) -> list[R]:
     """``run`` of each item, in order, on so many threads called ``thymus-NAME``."""
-    if threads == 1 or len(items) == 1:
+    if threads == 1 or len(items) <= 1:
         return [run(item) for item in items]
     # A pool of its own for each call: kept threads would not survive a fork.
     with ThreadPoolExecutor(min(threads, len(items)), thread_name_prefix=f"thymus-{name}") as pool:

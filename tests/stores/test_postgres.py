@@ -24,7 +24,7 @@ from thymus.core.beliefs import Cause, Status
 from thymus.errors import ConfigError, MissingExtraError, SchemaError, StoreError, StoreLockedError
 from thymus.ports import Store
 from thymus.stores.memory import MemoryStore
-from thymus.stores.postgres import schema
+from thymus.stores.postgres import rows, schema
 from thymus.stores.postgres.store import PostgresStore
 from thymus.testing.conformance import (
     ASHA,
@@ -49,6 +49,17 @@ def open_at(place: Path, **options: Any) -> PostgresStore:
 
 
 class TestPostgresStore(StoreConformance):
+    def open(self, place: Path, *, embedder: str = "tested", dim: int = DIM) -> Store:
+        return open_at(place, embedder=embedder, dim=dim)
+
+
+class TestSketchedPostgres(StoreConformance):
+    """The whole suite again, with every scope of more than two beliefs searched by its sketches."""
+
+    @pytest.fixture(autouse=True)
+    def _soon_sketched(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(rows, "EXACT", 2)
+
     def open(self, place: Path, *, embedder: str = "tested", dim: int = DIM) -> Store:
         return open_at(place, embedder=embedder, dim=dim)
 
@@ -296,8 +307,8 @@ def test_a_bulk_load_reads_as_commits_do(store: PostgresStore, tmp_path: Path) -
 
 
 def test_a_large_scope_goes_through_the_index(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "EXACT", 10)
-    monkeypatch.setattr("thymus.stores.postgres.rows.EXACT", 10)
+    monkeypatch.setattr(schema, "SKETCHED", 10)
+    monkeypatch.setattr(rows, "SKETCHED", 10)
     for number in range(30):
         store.commit(told(f"crate {number} is green"))
     with admin(store._url) as connection:
@@ -305,6 +316,74 @@ def test_a_large_scope_goes_through_the_index(store: PostgresStore, monkeypatch:
     assert store.search(ASHA, probe_of("crate 7 is green"), 1)[0].belief.id == "crate 7 is green"
     near, _ = store.rivals(ASHA, [probe_of("crate 7 is green")], 2)
     assert near[0][0].belief.id == "crate 7 is green"
+
+
+SKETCHES = f"SELECT owner, count(sketch), count(*) FROM {schema.SCHEMA}.beliefs GROUP BY owner ORDER BY owner"
+
+
+def test_a_scope_that_grows_is_sketched_whole_and_others_are_not(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "EXACT", 3)
+    for number in range(3):
+        store.commit(told(f"crate {number} is green"))
+        store.commit(told(f"box {number} is green", scope=RAVI))
+    store.commit(forgotten("crate 1 is green"))
+    with admin(store._url) as connection:
+        assert connection.execute(SKETCHES).fetchall() == [(b"asha", 0, 3), (b"ravi", 0, 3)]
+        store.commit(told("crate 3 is red"))
+        assert connection.execute(SKETCHES).fetchall() == [(b"asha", 3, 4), (b"ravi", 0, 3)]
+        store.commit(told("crate 4 is red"))
+        store.load(ASHA, [told("crate 5 is red")])
+        assert store.load(RAVI, [told(f"box {number} is red", scope=RAVI) for number in range(3, 9)]) == 9
+        assert connection.execute(SKETCHES).fetchall() == [(b"asha", 5, 6), (b"ravi", 9, 9)]
+        store.commit(forgotten("crate 5 is red"))
+        assert connection.execute(SKETCHES).fetchall() == [(b"asha", 4, 6), (b"ravi", 9, 9)]
+    assert store.search(ASHA, probe_of("crate 4 is red"), 1)[0].belief.id == "crate 4 is red"
+    assert len(store.search(RAVI, probe_of("box 4 is red"), 20)) == 9
+    assert store.verify().problems == ()
+
+
+def test_sketches_find_what_comparing_every_vector_finds(
+    store: PostgresStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a database of an earlier version too, whose scopes are sketched by their next act."""
+    monkeypatch.setattr(rows, "EXACT", 2)
+    revisions = [
+        told(f"crate {number} holds {number % 7} apples", source=(None, COURIER)[number % 2]) for number in range(60)
+    ]
+    with closing(MemoryStore(embedder="tested", dim=DIM)) as oracle:
+        for revision in revisions:
+            oracle.commit(revision)
+        store.load(ASHA, revisions)
+        with admin(store._url) as connection:
+            connection.execute("UPDATE thymus.scopes SET centre = NULL")
+            connection.execute("UPDATE thymus.beliefs SET sketch = NULL")
+        for extra in ([], [told("crate 60 holds pears")]):
+            for revision in extra:
+                assert store.commit(revision) == oracle.commit(revision)
+            for text in ("crate 7 holds 0 apples", "crate 31 pears"):
+                ours, theirs = (one.search(ASHA, probe_of(text), 8) for one in (store, oracle))
+                assert [near.belief.id for near in ours] == [near.belief.id for near in theirs]
+                ours, theirs = (one.rivals(ASHA, [probe_of(text, COURIER)], 4)[0][0] for one in (store, oracle))
+                assert [near.belief.id for near in ours] == [near.belief.id for near in theirs]
+    with admin(store._url) as connection:
+        assert connection.execute(SKETCHES).fetchall() == [(b"asha", 61, 61)]
+
+
+@pytest.mark.parametrize(
+    "change", ["sketch = set_byte(sketch, 0, 1 - get_byte(sketch, 0) % 2)", "sketch = NULL"], ids=["other", "none"]
+)
+def test_a_sketch_that_hides_a_memory_is_named(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    monkeypatch.setattr(rows, "EXACT", 2)
+    for number in range(4):
+        store.commit(told(f"crate {number} is green"))
+    with admin(store._url) as connection:
+        connection.execute(f"UPDATE thymus.beliefs SET {change} WHERE seq = 2".encode())
+    for problems in (store.verify().problems, store.verify(ASHA).problems):
+        assert problems == ("the sketch of the memory 'crate 1 is green' was changed: retrieval cannot find it",)
 
 
 def test_a_guard_over_it_decides_as_over_a_file(tmp_path: Path) -> None:

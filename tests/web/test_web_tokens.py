@@ -233,18 +233,23 @@ def test_a_database_of_version_1_is_brought_up_to_date(tmp_path: Path, monkeypat
     url = database(tmp_path)
     migrations = schema.MIGRATIONS
     monkeypatch.setattr(schema, "MIGRATIONS", migrations[:1])
-    with MemoryGuard(url, judge="typed") as guard:
-        guard.remember("My standup is at 9:15.")
+    MemoryGuard(url, judge="typed").close()
+    with admin(url) as connection:
+        connection.execute(
+            "INSERT INTO thymus.scopes (tenant, owner, version, beliefs, hash) VALUES ('t', 'o', 0, 0, '')"
+        )
     monkeypatch.setattr(schema, "MIGRATIONS", migrations)
     monkeypatch.delenv(PATH, raising=False)
     tokens = open_tokens(url)
     _, secret = tokens.issue("asha", "laptop")
     assert tokens.check(secret) is not None
     with MemoryGuard(url, judge="typed") as guard:
+        guard.remember("My standup is at 9:15.")
         assert [memory.text for memory in guard.memories()] == ["My standup is at 9:15."]
     with admin(url) as connection:
         version = connection.execute("SELECT value FROM thymus.settings WHERE name = 'version'").fetchone()
-    assert version == ("2",)
+        kept = connection.execute("SELECT count(*) FROM thymus.scopes").fetchone()
+    assert (version, kept) == ((str(len(migrations)),), (2,))
     tokens.close()
 
 

@@ -7,6 +7,7 @@ How it was trained, what it was trained on and its figures are in the card besid
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 FOLDER: Final = Path(__file__).parent.parent / "models" / "judge"
 LABELS: Final = (Label.CONTRADICTS, Label.SAME, Label.COMPATIBLE)
 KINDS: Final = (Kind.FACT, Kind.PREFERENCE, Kind.INSTRUCTION, Kind.NOT_A_CLAIM)
-_SOME: Final = 4
-"""From so many rows on, two threads share them."""
+_THREADS: Final = min(4, os.cpu_count() or 1)
+"""At most so many rows are read at the same time, each on one processor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +65,8 @@ class Network:
         return Side(reading=reading, speaker=speaker, pieces=pieces, spans=spans)
 
     def _answer(self, head: str, rows: Sequence[Row], width: int) -> Chances:
-        threads = 1 if len(rows) < _SOME else 2
         logits = np.array(
-            run_each(lambda row: self._run(head, row), rows, threads=threads, name="judge"), np.float64
+            run_each(lambda row: self._run(head, row), rows, threads=_THREADS, name="judge"), np.float64
         ).reshape(len(rows), width)
         scores = np.exp((logits - logits.max(axis=1, keepdims=True)) / self.temperatures[head])
         chances: Chances = scores / scores.sum(axis=1, keepdims=True)

@@ -70,22 +70,24 @@ class Sketches:
 
         The data is the sketch in a large scope, the float16 vector in a small one, ``None`` of an erased belief.
         """
-        start, self.size = self.size, self.size + len(rows)
+        codes = np.array([row[0] for row in rows], dtype=np.uint8)
+        owners = np.array([row[1] for row in rows], dtype=np.int64)
+        erased = np.array([row[2] is None for row in rows], dtype=np.uint8)
+        empty = bytes(2 * self.dim if self.centre is None else 8 * self._width)
+        self.append(codes, owners, b"".join(row[2] or empty for row in rows), erased)
+
+    def append(self, codes: Any, owners: Any, data: bytes, erased: Any = 0) -> None:
+        """The same of whole columns; the data of all of them in a row, zeros for an erased one."""
+        start, self.size = self.size, self.size + len(codes)
         self._reserve(self.size)
         fresh = slice(start, self.size)
-        codes = np.array([row[0] for row in rows], dtype=np.uint8)
-        erased = np.array([row[2] is None for row in rows], dtype=np.uint8)
-        self._owners[fresh] = [row[1] for row in rows]
+        self._owners[fresh] = owners
         self._classes[fresh] = codes << 1 | (self._owners[fresh] == 0) | erased * _ERASED
         self._tally += np.bincount(self._classes[fresh], minlength=256)
         if self.centre is None:
-            empty = bytes(2 * self.dim)
-            vectors = np.frombuffer(b"".join(row[2] or empty for row in rows), dtype=np.float16)
-            self._vectors[fresh] = vectors.reshape(len(rows), self.dim)
+            self._vectors[fresh] = np.frombuffer(data, dtype=np.float16).reshape(len(codes), self.dim)
         else:
-            empty = bytes(8 * self._width)
-            bits = np.frombuffer(b"".join(row[2] or empty for row in rows), dtype=np.uint64)
-            self._bits[:, fresh] = bits.reshape(len(rows), self._width).T
+            self._bits[:, fresh] = np.frombuffer(data, dtype=np.uint64).reshape(len(codes), self._width).T
 
     def move(self, seq: int, code: int, *, erased: bool) -> None:
         """Note the new status of a belief."""

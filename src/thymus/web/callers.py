@@ -11,7 +11,7 @@ import hmac
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
@@ -145,9 +145,7 @@ def look_up(request: Request) -> Caller | None:
 
 
 def find_caller(request: Request) -> Caller | None:
-    """Who sent a request; ``None`` where nobody known did."""
-    if KNOWN not in request.scope:
-        request.scope[KNOWN] = look_up(request)
+    """Who sent a request, as ``Safety`` found out; ``None`` where nobody known did."""
     found: Caller | None = request.scope[KNOWN]
     return found
 
@@ -185,14 +183,19 @@ def is_from_elsewhere(request: Request) -> bool:
     return request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
 
 
-Here = Annotated[Caller, Depends(caller)]
+async def _here(request: Request) -> Caller:
+    # What an endpoint depends on only looks: were it no coroutine, each would take a thread for that.
+    return caller(request)
+
+
+Here = Annotated[Caller, Depends(_here)]
 """A parameter of an endpoint: the caller."""
 
 
-def needs(*roles: Role) -> Callable[..., Caller]:
+def needs(*roles: Role) -> Callable[..., Awaitable[Caller]]:
     """A dependency: the caller, who has one of these roles."""
 
-    def checked(found: Here) -> Caller:
+    async def checked(found: Here) -> Caller:
         if found.role not in roles:
             raise Problem(403, "Not allowed", f"This takes a token of the role {' or '.join(roles)}.")
         return found

@@ -57,7 +57,7 @@ _templates.globals["the"] = _templates.get_template("macros.html").module
 # Who is there
 
 
-def visitor(request: Request) -> Caller:
+async def visitor(request: Request) -> Caller:
     """Who looks at a page.
 
     :raises Problem: 303, to the form in which one signs in.
@@ -73,7 +73,7 @@ Visitor = Annotated[Caller, Depends(visitor)]
 
 
 def _of_roles(*roles: Role) -> Any:
-    def checked(here: Visitor) -> Caller:
+    async def checked(here: Visitor) -> Caller:
         if here.role not in roles:
             raise Problem(403, "Not allowed", f"This takes a token of the role {' or '.join(roles)}.")
         return here
@@ -81,7 +81,7 @@ def _of_roles(*roles: Role) -> Any:
     return checked
 
 
-def sent(request: Request, here: Visitor, csrf: Annotated[str, Form(max_length=200)] = "") -> Caller:
+async def sent(request: Request, here: Visitor, csrf: Annotated[str, Form(max_length=200)] = "") -> Caller:
     """Who sent a form, if it was sent from one of these pages."""
     if here.by_cookie:
         check_csrf(here, request, csrf)

@@ -11,7 +11,8 @@ from thymus.stores import codec
 from thymus.stores.audit import Stored
 from thymus.stores.ledger import Head
 from thymus.stores.postgres.rows import KEY, Rows
-from thymus.stores.sketch import STATUSES
+from thymus.stores.postgres.schema import SKETCHED
+from thymus.stores.sketch import STATUSES, sketch
 
 if TYPE_CHECKING:
     from thymus.stores.postgres.transactions import Transaction
@@ -21,11 +22,14 @@ _PAGE: Final = 2_000
 
 
 class PostgresArchive:
-    """One scope as the open transaction sees it (``audit.Archive``)."""
+    """One scope as the open transaction sees it (``audit.Archive``).
 
-    def __init__(self, rows: Rows, head: Head) -> None:
+    :param problems: where it is noted that what retrieval reads does not fit the memories, while these are read.
+    """
+
+    def __init__(self, rows: Rows, head: Head, problems: list[str]) -> None:
         self.head = head
-        self._rows = rows
+        self._rows, self._problems = rows, problems
 
     def rows(self) -> Iterator[tuple[int, str, bytes]]:
         """The ledger."""
@@ -33,10 +37,14 @@ class PostgresArchive:
 
     def beliefs(self) -> Iterator[Stored]:
         """All beliefs."""
-        query = "SELECT seq, id, text, nonce, body, vector FROM beliefs"
-        for seq, belief_id, text, nonce, body, vector in self._paged(query, "seq"):
+        _, centre = self._rows.scope_row()
+        query = "SELECT seq, id, text, nonce, body, vector, sketch FROM beliefs"
+        for seq, belief_id, text, nonce, body, vector, bits in self._paged(query, "seq"):
             found = codec.cooked(belief_id), codec.cooked(text)
             held = b"" if vector is None else vector.to_numpy().tobytes()
+            wanted = None if vector is None or centre is None else sketch(vector.to_numpy(), centre)
+            if bits != wanted and (vector is None or self.head.beliefs <= SKETCHED):  # a larger scope reads none
+                self._problems.append(f"the sketch of the memory {found[0]!r} was changed: retrieval cannot find it")
             yield Stored(place=seq, id=found[0], text=found[1], nonce=nonce, body=body, vector=held)
 
     def standings(self) -> Iterator[tuple[int, str, Status | None, bool]]:
@@ -79,10 +87,10 @@ class PostgresArchive:
             after = found[-1][names.index(by)]
 
 
-def archives(transaction: Transaction) -> Iterator[tuple[Scope, PostgresArchive]]:
+def archives(transaction: Transaction, problems: list[str]) -> Iterator[tuple[Scope, PostgresArchive]]:
     """Every scope of the database."""
     for scope, head in scopes(transaction):
-        yield scope, PostgresArchive(Rows(transaction, scope), head)
+        yield scope, PostgresArchive(Rows(transaction, scope), head, problems)
 
 
 def scopes(transaction: Transaction) -> list[tuple[Scope, Head]]:

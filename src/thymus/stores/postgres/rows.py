@@ -14,15 +14,16 @@ from thymus.errors import StoreError
 from thymus.stores import codec
 from thymus.stores.ledger import Head, Kept, Plan, Standing, mentioned
 from thymus.stores.ledger import plan as plan_of
-from thymus.stores.postgres.schema import EXACT
+from thymus.stores.postgres.schema import SKETCHED
 from thymus.stores.rows import owner_of, posting_terms, read_message
-from thymus.stores.sketch import CODES, STATUSES
+from thymus.stores.sketch import CODES, EXACT, STATUSES, sketch
 from thymus.stores.voices import Said
 from thymus.stores.words import terms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from thymus.ports import Vector
     from thymus.stores.postgres.transactions import Transaction
 
     Words: TypeAlias = NDArray[np.uint64]
@@ -36,7 +37,7 @@ BELIEF: Final = "seq, id, status, body, nonce IS NULL, text"
 COLUMNS: Final = {
     "scopes": "version beliefs hash large",
     "evidence": "id entry body nonce text",
-    "beliefs": "seq id evidence entry body nonce text status voice large vector terms",
+    "beliefs": "seq id evidence entry body nonce text status voice large vector terms sketch",
     "postings": "term seq voice",
     "moves": "belief entry",
     "edges": "claim rival entry relation",
@@ -45,7 +46,18 @@ COLUMNS: Final = {
 """What is written into each table, after tenant and owner."""
 TYPES: Final = {
     "evidence": ["bytea", "int8", "text", "bytea", "bytea"],
-    "beliefs": ["int8", "bytea", "bytea", "int8", "text", "bytea", "bytea", "int2", "int8", "bool", "halfvec", "bytea"],
+    "beliefs": [
+        "int8",
+        *["bytea"] * 2,
+        "int8",
+        "text",
+        *["bytea"] * 2,
+        "int2",
+        "int8",
+        "bool",
+        "halfvec",
+        *["bytea"] * 2,
+    ],
     "postings": ["int8", "int8", "int8"],
     "ledger": ["int8", "text", "bytea"],
 }
@@ -71,8 +83,16 @@ class Rows:
 
     def head(self) -> Head | None:
         """The head of the scope; none while nothing was committed to it."""
-        found = self.all(f"SELECT version, beliefs, hash FROM scopes WHERE {KEY}")
-        return Head(version=found[0][0], beliefs=found[0][1], hash=found[0][2]) if found else None
+        return self.scope_row()[0]
+
+    def scope_row(self) -> tuple[Head | None, Vector | None]:
+        """The head of the scope, and what its sketches are seen from, if it has any."""
+        found = self.all(f"SELECT version, beliefs, hash, centre FROM scopes WHERE {KEY}")
+        if not found:
+            return None, None
+        [(version, beliefs, row_hash, centre)] = found
+        head = Head(version=version, beliefs=beliefs, hash=row_hash)
+        return head, None if centre is None else np.frombuffer(centre, dtype=np.float32)
 
     def beliefs(self, condition: str, **values: object) -> list[Belief]:
         """The beliefs of this scope that meet a condition."""
@@ -184,22 +204,24 @@ class Rows:
 
     def carry_out(self, plan: Plan) -> None:
         """Write a plan. What is read for it is read first, so that all that is written goes in one round trip."""
-        entry, large = plan.head.version, plan.head.beliefs > EXACT
+        entry, large = plan.head.version, plan.head.beliefs > SKETCHED
         touched = list(dict.fromkeys([*plan.moved, *plan.erased]))
         fresh = {kept.belief.id: kept.belief.seq for kept in plan.beliefs}
         edged = [name for edge in plan.edges for name in (edge.claim, edge.rival)]
         where = fresh | self.seqs({*touched, *edged} - fresh.keys())
         posted = self._posted([where[name] for name in touched])
-        grows = large and plan.head.beliefs - len(plan.beliefs) <= EXACT
+        centre, unsketched = self._centred(plan.head.beliefs, plan.beliefs)
+        grows = large and plan.head.beliefs - len(plan.beliefs) <= SKETCHED
         with self._transaction.connection.pipeline():
             self._head(plan.head, large=large)
             if grows:
                 self.run(f"UPDATE beliefs SET large = true WHERE {KEY}")
+            self._sketch(centre, unsketched)
             if plan.evidence is not None:
                 self._insert("evidence", [evidence_row(plan, entry)])
             words = [words_of(kept) for kept in plan.beliefs]
             new = list(zip(plan.beliefs, words, strict=True))
-            self._insert("beliefs", [belief_row(kept, has, entry, large=large) for kept, has in new])
+            self._insert("beliefs", [belief_row(kept, has, entry, centre, large=large) for kept, has in new])
             self._insert("postings", [row for kept, has in new for row in posting_rows(self.scope, kept, has)])
             self._insert("moves", [(where[name], entry) for name in touched])
             for belief_id, status in plan.moved.items():
@@ -227,6 +249,7 @@ class Rows:
         found: dict[str, list[tuple[object, ...]]] = {
             table: [] for table in ("evidence", "beliefs", "postings", "ledger")
         }
+        new: list[tuple[Kept, Words, int]] = []
         seen: set[str] = set()
         for revision in revisions:
             ids = {belief.id for belief in revision.beliefs}
@@ -243,11 +266,14 @@ class Rows:
                 found["evidence"].append(evidence_row(plan, head.version))
             for kept in plan.beliefs:
                 words = words_of(kept)
-                found["beliefs"].append(belief_row(kept, words, head.version, large=False))
+                new.append((kept, words, head.version))
                 found["postings"] += posting_rows(self.scope, kept, words)
             found["ledger"].append((head.version, plan.body, plan.head.hash))
-        large = head.beliefs > EXACT
+        large = head.beliefs > SKETCHED
+        centre, unsketched = self._centred(head.beliefs, [kept for kept, _, _ in new])
+        found["beliefs"] = [belief_row(kept, words, entry, centre, large=False) for kept, words, entry in new]
         self._head(head, large=large)
+        self._sketch(centre, unsketched)
         for table, rows in found.items():
             self._copy(table, rows)
         if large:
@@ -273,6 +299,35 @@ class Rows:
             SET version = excluded.version, beliefs = excluded.beliefs, hash = excluded.hash, large = excluded.large
         """
         self.run(query, version=head.version, beliefs=head.beliefs, hash=head.hash, large=large)
+
+    def _centred(self, beliefs: int, new: Sequence[Kept]) -> tuple[Vector | None, dict[int, Any]]:
+        """The centre of a scope that will hold so many beliefs, and the vectors of those in it that have no sketch yet.
+
+        It is fixed by the act that makes the scope too large for comparing vectors alone.
+        """
+        if not EXACT < beliefs <= SKETCHED:
+            return None, {}
+        _, centre = self.scope_row()
+        if centre is not None:
+            return centre, {}
+        query = f"SELECT seq, vector FROM beliefs WHERE {KEY} AND vector IS NOT NULL ORDER BY seq"
+        kept = {seq: vector.to_numpy() for seq, vector in self.all(query)}
+        first = [*kept.values(), *(one.vector for one in new)][: EXACT + 1]
+        return np.mean(first, axis=0, dtype=np.float32), kept
+
+    def _sketch(self, centre: Vector | None, unsketched: Mapping[int, Any]) -> None:
+        """Keep a centre, and the sketches of beliefs that have none."""
+        if centre is not None:  # of one that has its centre already nothing changes
+            self.run(f"UPDATE scopes SET centre = %(centre)s WHERE {KEY} AND centre IS NULL", centre=centre.tobytes())
+        if unsketched:
+            assert centre is not None  # noqa: S101  (for the type)
+            query = f"""
+                UPDATE beliefs SET sketch = new.sketch
+                FROM unnest(%(seqs)s::bigint[], %(sketches)s::bytea[]) AS new (seq, sketch)
+                WHERE {KEY} AND beliefs.seq = new.seq
+            """
+            sketches = [sketch(vector, centre) for vector in unsketched.values()]
+            self.run(query, seqs=list(unsketched), sketches=sketches)
 
     def _insert(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
         if rows:
@@ -314,7 +369,7 @@ class Rows:
     def _erase(self, plan: Plan, seqs: Sequence[int]) -> None:
         if seqs:
             query = f"""
-                UPDATE beliefs SET text = ''::bytea, nonce = NULL, vector = NULL, terms = NULL
+                UPDATE beliefs SET text = ''::bytea, nonce = NULL, vector = NULL, terms = NULL, sketch = NULL
                 WHERE {KEY} AND seq = ANY(%(seqs)s)
             """
             self.run(query, seqs=list(seqs))
@@ -347,8 +402,11 @@ def words_of(kept: Kept) -> Words:
     return np.array(terms(kept.belief.claim.text), dtype=np.uint64)
 
 
-def belief_row(kept: Kept, words: Words, entry: int, *, large: bool) -> tuple[object, ...]:
-    """A new belief, as ``COLUMNS`` names it."""
+def belief_row(kept: Kept, words: Words, entry: int, centre: Vector | None, *, large: bool) -> tuple[object, ...]:
+    """A new belief, as ``COLUMNS`` names it.
+
+    :param centre: of its scope, if that has one.
+    """
     belief, claim = kept.belief, kept.belief.claim
     return (
         belief.seq,
@@ -363,6 +421,7 @@ def belief_row(kept: Kept, words: Words, entry: int, *, large: bool) -> tuple[ob
         large,
         HalfVector(kept.vector),
         words.tobytes(),
+        None if centre is None else sketch(kept.vector, centre),
     )
 
 

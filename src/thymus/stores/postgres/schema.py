@@ -23,8 +23,8 @@ WRITER: Final = "thymus_app"
 """The role that reads and writes one scope at a time."""
 AUDITOR: Final = "thymus_audit"
 """The role that reads all scopes, for ``verify`` and ``scopes``, and writes nothing."""
-EXACT: Final = 20_000
-"""Up to so many beliefs in a scope each is compared; a larger one is searched through an HNSW index."""
+SKETCHED: Final = 20_000
+"""Up to so many beliefs in a scope each is compared, if only by sketch; a larger one goes through an HNSW index."""
 
 _KEY = "tenant bytea NOT NULL, owner bytea NOT NULL"
 _TABLES: Final = ("scopes", "ledger", "moves", "evidence", "beliefs", "postings", "edges")
@@ -42,7 +42,7 @@ _VERSION_1 = (
     f"""
 CREATE TABLE settings (name text PRIMARY KEY, value text NOT NULL);
 
--- version, hash: of the last ledger row; large: more than EXACT beliefs.
+-- version, hash: of the last ledger row; large: more than SKETCHED beliefs.
 CREATE TABLE scopes (
     {_KEY}, born bigint GENERATED ALWAYS AS IDENTITY, version bigint NOT NULL, beliefs bigint NOT NULL,
     hash bytea NOT NULL, large boolean NOT NULL DEFAULT false, PRIMARY KEY (tenant, owner)
@@ -118,7 +118,15 @@ CREATE TABLE keys (name text PRIMARY KEY, value bytea NOT NULL);
 REVOKE ALL ON tokens, keys FROM PUBLIC, {WRITER}, {AUDITOR};
 """
 
-MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1, _VERSION_2)
+_VERSION_3 = """
+-- See sketch.py. centre: float32, of a scope of more than sketch.EXACT beliefs; until its next act, none in a database
+-- of an earlier version, where each belief is compared. sketch: one bit a dimension; NULL without a centre, or erased.
+ALTER TABLE scopes ADD centre bytea;
+ALTER TABLE beliefs ADD sketch bytea;
+CREATE INDEX beliefs_sketched ON beliefs (tenant, owner, seq) INCLUDE (status, voice, sketch) WHERE sketch IS NOT NULL;
+"""
+
+MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1, _VERSION_2, _VERSION_3)
 """SQL from version n to n + 1; ``settings.version`` counts those done."""
 
 

@@ -211,13 +211,16 @@ class PostgresStore:
 
     def verify(self, scope: Scope | None = None) -> Verification:
         """See ``Store.verify``."""
+        problems: list[str] = []
         if scope is not None:
             with self._reading(scope) as rows:
                 head = rows.head()
-                return audit.verify(iter([] if head is None else [(scope, archive.PostgresArchive(rows, head))]))
-        with self._auditing() as transaction:
-            problems = archive.lost(transaction)
-            found = audit.verify(archive.archives(transaction))
+                own = [] if head is None else [(scope, archive.PostgresArchive(rows, head, problems))]
+                found = audit.verify(iter(own))
+        else:
+            with self._auditing() as transaction:
+                problems += archive.lost(transaction)
+                found = audit.verify(archive.archives(transaction, problems))
         return Verification(entries=found.entries, beliefs=found.beliefs, problems=(*problems, *found.problems))
 
     @contextmanager
@@ -323,10 +326,10 @@ class PostgresStore:
         return self._transaction(_READING, schema.AUDITOR)
 
     def _shelf(self, rows: Rows) -> tuple[PostgresShelf | None, int]:
-        head = rows.head()
+        head, centre = rows.scope_row()
         if head is None:
             return None, 0
-        return PostgresShelf(rows, large=head.beliefs > schema.EXACT, dim=self.dim), head.version
+        return PostgresShelf(rows, large=head.beliefs > schema.SKETCHED, centre=centre, dim=self.dim), head.version
 
     def _flush(self) -> None:
         """Make what was committed before durable: a transaction that waits for the disk takes all before it along."""
