@@ -264,8 +264,8 @@ class MemoryGuard:
         question = _text(question, "question")
         if not _is_number(k) or k < 1:
             raise InputError("k is how many memories the context may hold: give a whole number, 1 or more")
-        vector = self._asked.vector(self._parts.embedder, question)
-        found = retrieval.recall(self._parts, self.policy, self._scope, question, vector, k)
+        with self._asked.probe(self._parts.embedder, question) as probe:
+            found = retrieval.recall(self._parts, self.policy, self._scope, probe, k)
         self._set_aside.note(found.contested)
         return found
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final
@@ -54,18 +56,46 @@ class Asked:
         self._lock = threading.Lock()
         self._vectors: dict[bytes, Vector] = {}
 
-    def vector(self, embedder: Embedder, question: str) -> Vector:
-        """The embedding of a question."""
+    @contextmanager
+    def probe(self, embedder: Embedder, question: str) -> Iterator[Probe]:
+        """A probe for a question, whose vector is computed while a store reads what it needs none for."""
         key = hashlib.blake2b(question.encode(errors="surrogatepass"), digest_size=16).digest()
         with self._lock:
             vector = self._vectors.pop(key, None)
-        if vector is None:
-            vector = embedder.embed([question], role="query")[0]
+        if vector is not None:
+            self._keep(key, vector)
+            yield Probe(text=question, vector=vector)
+            return
+
+        def embed() -> Vector:
+            found: Vector = embedder.embed([question], role="query")[0]
+            self._keep(key, found)
+            return found
+
+        with ThreadPoolExecutor(1, thread_name_prefix="thymus-question") as pool:
+            yield _Coming(question, pool.submit(embed).result)
+
+    def _keep(self, key: bytes, vector: Vector) -> None:
         with self._lock:
             self._vectors[key] = vector
             while len(self._vectors) > MOST_ASKED:
                 del self._vectors[next(iter(self._vectors))]
-        return vector
+
+
+class _Coming(Probe):
+    """A probe that waits for its vector where that is looked at."""
+
+    __slots__ = ("_wait",)
+    _wait: Callable[[], Vector]
+
+    def __init__(self, text: str, wait: Callable[[], Vector]) -> None:
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "origins", frozenset())
+        object.__setattr__(self, "_wait", wait)
+
+    @property
+    def vector(self) -> Vector:
+        return self._wait()
 
 
 class SetAside:
@@ -90,13 +120,12 @@ class SetAside:
         return self._against.get(belief.id, ()) if belief.status is Status.ACTIVE else ()
 
 
-def recall(parts: Parts, policy: Policy, scope: Scope, question: str, vector: Vector, k: int) -> Recall:
+def recall(parts: Parts, policy: Policy, scope: Scope, probe: Probe, k: int) -> Recall:
     """Recall at most ``k`` memories under a policy.
 
-    :param vector: of the question (``Asked.vector``).
+    :param probe: of the question (``Asked.probe``).
     """
     store = parts.store
-    probe = Probe(text=question, vector=vector)
     share = k - k // 4 if policy.adjudicates else k
     found, queue = ranked(store, scope, probe, k, share)
     active = [near for near in found if near.belief.status is Status.ACTIVE]
