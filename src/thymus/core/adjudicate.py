@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -36,16 +36,21 @@ class Candidate:
 
     :param owner: who controls what it says; "" where nobody single does.
     :param relevance: how near it is to the question: cosine of their embeddings.
+    :param assurance: the weakest in its lineage.
+    :param rank: order of precedence, first the highest: the user's, the better proved, of equals the earlier.
     """
 
     belief: Belief
     owner: str
     relevance: float
+    assurance: Assurance = field(init=False, repr=False, compare=False)
+    rank: tuple[bool, int, int] = field(init=False, repr=False, compare=False)
 
-    @property
-    def assurance(self) -> Assurance:
-        """The weakest assurance in its lineage."""
-        return self.belief.claim.assurance
+    def __post_init__(self) -> None:
+        """Each is held against many others: what that takes is found out once."""
+        claim = self.belief.claim
+        object.__setattr__(self, "assurance", claim.assurance)
+        object.__setattr__(self, "rank", (not claim.from_user, -claim.assurance, self.belief.seq))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +122,7 @@ def precedes(memory: Candidate, claim: Candidate) -> bool:
         return False
     if claim.owner and claim.owner == memory.owner and claim.belief.claim.verified:
         return False
-    return _rank(memory) < _rank(claim)
+    return memory.rank < claim.rank
 
 
 def adjudicate(
@@ -132,13 +137,8 @@ def adjudicate(
         return {}
     likely = [contention for contention, chance in zip(found, chances(found), strict=True) if chance >= ASIDE]
     aside: dict[str, list[Belief]] = {}
-    for contention in sorted(likely, key=lambda contention: _rank(contention.memory)):
+    for contention in sorted(likely, key=lambda contention: contention.memory.rank):
         if contention.memory.belief.id not in aside:
             for candidate in contention.claims:
                 aside.setdefault(candidate.belief.id, []).append(contention.memory.belief)
     return {id_: tuple(memories) for id_, memories in aside.items()}
-
-
-def _rank(memory: Candidate) -> tuple[bool, int, int]:
-    """Order of precedence, first the highest."""
-    return (not memory.belief.claim.from_user, -memory.assurance, memory.belief.seq)

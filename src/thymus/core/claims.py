@@ -83,12 +83,15 @@ class Claim:
     @property
     def from_user(self) -> bool:
         """Whether the user said it, and nothing of it came from elsewhere."""
-        return all(source.is_user for source in self.speakers)
+        return self.source.is_user and all(source.is_user for source in self.lineage)
 
     @property
     def assurance(self) -> Assurance:
         """The weakest assurance in its lineage (G9)."""
-        return min(source.assurance for source in self.speakers)
+        weakest = self.source.assurance
+        for source in self.lineage:
+            weakest = min(weakest, source.assurance)
+        return weakest
 
     @property
     def verified(self) -> bool:

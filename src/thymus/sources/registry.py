@@ -25,6 +25,8 @@ MOST: Final = 50
 """How many resembled sources are named; who resembles more is one of a flood."""
 LOOKED_AT: Final = 256
 """How many known sources with something in common are compared with one that speaks."""
+MOST_KEPT: Final = 1_000
+"""Sources of which it is kept whom they resemble, until somebody new speaks."""
 _GONE: Final = frozenset({Status.RETRACTED, Status.REJECTED, Status.REPEATED})
 
 
@@ -40,6 +42,7 @@ class Registry:
         self._voices: dict[str, Voice] = {}
         self._owned: dict[str, dict[str, None]] = {}
         self._index: dict[int, dict[str, None]] = {}
+        self._resembling: dict[Source, tuple[Voice, ...]] = {}
         for voice in voices:
             self.add(voice)
 
@@ -50,6 +53,7 @@ class Registry:
         self._voices[key] = voice
         if before is None or before.source.name != voice.source.name:
             self._enter(voice.source)
+        self._resembling = {}  # a new one: who looks meanwhile notes into the old one
 
     def hear(self, belief: Belief) -> None:
         """Take in one more belief, told after all that was taken in before; one that was taken in already is let be."""
@@ -81,6 +85,16 @@ class Registry:
 
         At most ``MOST``. The name that the source uses now counts, and its assurance as it speaks now.
         """
+        kept = self._resembling
+        found = kept.get(source)
+        if found is None:
+            found = self._look_alike(source)
+            if len(kept) >= MOST_KEPT:
+                kept.clear()
+            kept[source] = found
+        return found
+
+    def _look_alike(self, source: Source) -> tuple[Voice, ...]:
         own, whose = _standing(self._voices.get(source.key)), owner(source) or source.key
         owners = dict.fromkeys(
             other for clue in clues(source) for other in tuple(self._index.get(hash(clue), ())) if other != whose
