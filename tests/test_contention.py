@@ -274,16 +274,18 @@ def test_a_lie_in_two_halves_is_read_as_one(embedder: Embedder) -> None:
             seen.extend(theirs.text for _, (theirs, _) in pairs)
             return np.array([[0.5, 0.2, 0.3]] * len(pairs))
 
-    halves = said("The tour changes.", "one"), said("A quarter past twelve it is.", "two")
+    whole = {"one": "Hello! The tour changes.", "two": "A quarter past twelve it is. Bye."}
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(contention, "load_network", Network)
-        whole = {"one": "Hello! The tour changes.", "two": "A quarter past twelve it is. Bye."}
-        question, found = in_words(
-            embedder, mine(), *halves, messages=lambda beliefs: {one.id: whole[one.id] for one in beliefs}
-        )
-        contention.read_together(question, [found])
-        long = replace(question, messages=lambda beliefs: {one.id: whole[one.id] * 100 for one in beliefs})
-        contention.read_together(long, [found])
+        for times, ids in ((1, ("one", "two")), (100, ("long one", "long two"))):
+            texts = {id_: whole[id_.removeprefix("long ")] * times for id_ in ids}
+            halves = said("The tour changes.", ids[0]), said("A quarter past twelve it is.", ids[1])
+
+            def messages(beliefs: Sequence[Belief], texts: dict[str, str] = texts) -> dict[str, str]:
+                return {belief.id: texts[belief.id] for belief in beliefs}
+
+            question, found = in_words(embedder, mine(), *halves, messages=messages)
+            contention.read_together(question, [found])
     assert seen == [
         "Hello! The tour changes. A quarter past twelve it is. Bye.",
         "The tour changes. A quarter past twelve it is.",
@@ -322,6 +324,22 @@ def test_a_pair_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert network.read == 2
     assert contention.read_together(question, found) == first
     assert network.read == 2
+
+
+def test_for_a_pair_that_was_read_no_message_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contention, "load_network", Counting())
+    looked_up: list[str] = []
+
+    def messages(beliefs: Sequence[Belief]) -> dict[str, str]:
+        looked_up.extend(belief.id for belief in beliefs)
+        return as_claimed(beliefs)
+
+    question, found = asking("It starts at 12:15.", "It starts at 12:30.")
+    question = replace(question, messages=messages)
+    first = contention.read_together(question, found[:1])
+    assert contention.read_together(question, found)[:1] == first
+    assert contention.read_together(question, found)[:1] == first
+    assert looked_up == ["claim 0", "claim 1"]
 
 
 def test_the_oldest_pairs_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

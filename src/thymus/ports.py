@@ -229,7 +229,6 @@ class Store(Protocol):
         scope: Scope,
         *,
         statuses: frozenset[Status] | None = None,
-        evidence_id: str | None = None,
         after: int = 0,
         limit: int | None = None,
         newest_first: bool = False,
@@ -237,6 +236,13 @@ class Store(Protocol):
         """Beliefs in the order they were told, from ``seq > after`` on.
 
         Newest first they go down from ``seq < after``, or from the last one where ``after`` is 0.
+        """
+        ...
+
+    def brought(self, scope: Scope, ids: Sequence[str], *, limit: int | None = None) -> dict[str, list[Belief]]:
+        """What each of these messages brought, in the order it was told, at most ``limit`` beliefs of each.
+
+        A message that brought nothing is left out.
         """
         ...
 

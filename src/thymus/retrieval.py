@@ -307,11 +307,12 @@ def _siblings(store: Store, scope: Scope, told: Sequence[Contest], hits: Sequenc
     It was held against nothing itself, so accepting it takes nobody's place by default.
     """
     seen = {belief.id for belief in hits} | {contest.belief.id for contest in told}
+    aside = [contest for contest in told if contest.belief.status is Status.ACTIVE]
+    messages = list(dict.fromkeys(contest.belief.claim.evidence_id for contest in aside))
+    brought = store.brought(scope, messages, limit=_MOST_SIBLINGS)
     found: list[Contest] = []
-    for contest in told:
-        if contest.belief.status is not Status.ACTIVE:
-            continue
-        for belief in store.beliefs(scope, evidence_id=contest.belief.claim.evidence_id, limit=_MOST_SIBLINGS):
+    for contest in aside:
+        for belief in brought.get(contest.belief.claim.evidence_id, ()):
             if belief.status is Status.ACTIVE and belief.id not in seen:
                 seen.add(belief.id)
                 found.append(Contest(belief=belief, bearing=contest.bearing))

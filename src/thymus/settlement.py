@@ -134,7 +134,7 @@ def _evidence(store: Store, scope: Scope, prepared: Prepared) -> tuple[Evidence,
 
 def _brought(store: Store, scope: Scope, evidence_id: str) -> list[Belief]:
     """The beliefs that a message brought, and in the place of each mere repetition what it repeats."""
-    beliefs = store.beliefs(scope, evidence_id=evidence_id)
+    beliefs = store.brought(scope, [evidence_id]).get(evidence_id, [])
     again = [belief.id for belief in beliefs if belief.status is Status.REPEATED]
     if not again:
         return beliefs

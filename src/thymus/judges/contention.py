@@ -11,7 +11,7 @@ import hashlib
 import logging
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -52,8 +52,8 @@ HOPELESS: Final = 0.03
 LONGEST_SAID: Final = 800
 """Characters of messages that are read whole; of longer ones only the recalled claims are."""
 _FLOOR: Final = 0.003
-MOST_READ: Final = 32_768
-"""Pairs of which the network's answer is remembered: the same memories come up with many questions."""
+MOST_READ: Final = 65_536
+"""Answers of the network that are remembered, two a pair: the same memories come up with many questions."""
 _READ: Final[dict[bytes, float]] = {}
 _READING: Final = threading.Lock()
 PLAINLY: Final = 0.75
@@ -194,34 +194,56 @@ def _numbers(question: Question, contention: Contention, pairs: Sequence[Compare
 
 
 def read_together(question: Question, contentions: Sequence[Contention]) -> list[float]:
-    """How likely the network thinks that what the outsider said, as one text, contradicts the memory: log-odds."""
-    messages = question.messages([one.belief for contention in contentions for one in contention.claims])
-    pairs = [(_memory(contention), _said(messages, contention)) for contention in contentions]
-    keys = [_key(one, *pair) for one, pair in zip(contentions, pairs, strict=True)]
-    with _READING:
-        known = {key: _READ[key] for key in keys if key in _READ}
-    new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
+    """How likely the network thinks that what the outsider said, as one text, contradicts the memory: log-odds.
+
+    Remembered by claims, so that nothing has to be looked up for them again, and by their words: many say the same.
+    """
+    claims = [_key(contention.memory.belief, _ids(contention)) for contention in contentions]
+    odds = _remembered(claims)
+    new = [contention for contention, key in zip(contentions, claims, strict=True) if key not in odds]
     if new:
-        chances = load_network().relate(list(new.values()))[:, _CONTRADICTS]
-        odds: list[float] = np.log((chances + _FLOOR) / (1 - chances + _FLOOR)).tolist()
-        known |= zip(new, odds, strict=True)
+        told = question.messages([one.belief for contention in new for one in contention.claims])
+        pairs = [(_memory(contention), _said(told, contention)) for contention in new]
+        words = [_key(one.memory.belief, [pair[1][0].text]) for one, pair in zip(new, pairs, strict=True)]
+        by_words = _remembered(words)
+        unread = {key: pair for key, pair in zip(words, pairs, strict=True) if key not in by_words}
+        if unread:
+            chances = load_network().relate(list(unread.values()))[:, _CONTRADICTS]
+            by_words |= zip(unread, np.log((chances + _FLOOR) / (1 - chances + _FLOOR)).tolist(), strict=True)
+        found = [by_words[key] for key in words]
+        odds |= zip([key for key in claims if key not in odds], found, strict=True)
         with _READING:
-            _READ.update((key, known[key]) for key in new)
+            _READ.update(by_words)
+            _READ.update(odds)
             while len(_READ) > MOST_READ:  # the oldest go
                 del _READ[next(iter(_READ))]
-    return [known[key] for key in keys]
+    return [odds[key] for key in claims]
 
 
-def _key(contention: Contention, memory: tuple[Reading, int], said: tuple[Reading, int]) -> bytes:
+def _remembered(keys: Iterable[bytes]) -> dict[bytes, float]:
+    with _READING:
+        return {key: _READ[key] for key in keys if key in _READ}
+
+
+def _key(memory: Belief, against: Iterable[str]) -> bytes:
     """Of a memory and what is held against it.
 
     With the memory's id, which no other user has: nobody's recall is quicker because another's memory has the same
     words. A digest, since nothing that was erased may stay here.
     """
     digest = hashlib.blake2b(digest_size=16)
-    for part in (contention.memory.belief.id, str(memory[1]), memory[0].text, said[0].text):
+    for part in (memory.id, memory.claim.text, *against):
         digest.update(part.encode(errors="surrogatepass") + b"\0")
     return digest.digest()
+
+
+def _ids(contention: Contention) -> list[str]:
+    """What names the claims of a contention, and the messages that they come from."""
+    return [part for one in _in_order(contention) for part in (one.id, one.claim.evidence_id, one.claim.text)]
+
+
+def _in_order(contention: Contention) -> list[Belief]:
+    return sorted((one.belief for one in contention.claims), key=lambda belief: (belief.seq, belief.id))
 
 
 def _memory(contention: Contention) -> tuple[Reading, int]:
@@ -231,7 +253,7 @@ def _memory(contention: Contention) -> tuple[Reading, int]:
 
 def _said(told: Mapping[str, str], contention: Contention) -> tuple[Reading, int]:
     """The messages of the claims, whole where they are short: a sentence alone may not tell what it is about."""
-    in_order = sorted((one.belief for one in contention.claims), key=lambda belief: (belief.seq, belief.id))
+    in_order = _in_order(contention)
     messages = " ".join(dict.fromkeys(told[belief.id] for belief in in_order))
     claims = " ".join(belief.claim.text for belief in in_order)
     return read(messages if len(messages) <= LONGEST_SAID else claims[:LONGEST_SAID]), OUTSIDE

@@ -248,7 +248,6 @@ class MemoryStore:
         scope: Scope,
         *,
         statuses: frozenset[Status] | None = None,
-        evidence_id: str | None = None,
         after: int = 0,
         limit: int | None = None,
         newest_first: bool = False,
@@ -260,13 +259,17 @@ class MemoryStore:
             found = [belief for belief in reversed(found) if after == 0 or belief.seq < after]
         else:
             found = [belief for belief in found if belief.seq > after]
-        found = [
-            belief
-            for belief in found
-            if (statuses is None or belief.status in statuses)
-            and (evidence_id is None or belief.claim.evidence_id == evidence_id)
-        ]
+        found = [belief for belief in found if statuses is None or belief.status in statuses]
         return found if limit is None else found[: max(0, limit)]
+
+    def brought(self, scope: Scope, ids: Sequence[str], *, limit: int | None = None) -> dict[str, list[Belief]]:
+        """See ``Store.brought``."""
+        found: dict[str, list[Belief]] = {id_: [] for id_ in ids}
+        with self._session():
+            for row in self._read(scope).kept:
+                if row.belief.claim.evidence_id in found:
+                    found[row.belief.claim.evidence_id].append(row.belief)
+        return {id_: beliefs[:limit] for id_, beliefs in found.items() if beliefs[:limit]}
 
     def edges(self, scope: Scope, ids: Sequence[str]) -> list[Edge]:
         """See ``Store.edges``: ordered by claim, then rival, oldest first."""

@@ -137,7 +137,6 @@ class SqliteStore:
         scope: Scope,
         *,
         statuses: frozenset[Status] | None = None,
-        evidence_id: str | None = None,
         after: int = 0,
         limit: int | None = None,
         newest_first: bool = False,
@@ -152,16 +151,26 @@ class SqliteStore:
                 f"SELECT {rows.BELIEF} FROM standings CROSS JOIN beliefs USING (place) WHERE place > ? AND place < ?"  # noqa: S608
             )
             values: list[object] = [first, last]
-            if evidence_id is not None:
-                query = query.replace("standings CROSS JOIN beliefs", "beliefs JOIN standings")
-                query += " AND beliefs.scope = ? AND beliefs.evidence = ?"
-                values += [number, codec.raw(evidence_id)]
             if statuses is not None:
                 query += f" AND status IN ({','.join('?' * len(statuses))})"
                 values += [CODES[status] for status in statuses]
             query += f" ORDER BY place {'DESC' if newest_first else 'ASC'} LIMIT ?"
             values.append(-1 if limit is None else max(0, limit))
             return [rows.read_belief(row) for row in connection.execute(query, values)]
+
+    def brought(self, scope: Scope, ids: Sequence[str], *, limit: int | None = None) -> dict[str, list[Belief]]:
+        """See ``Store.brought``."""
+        query = (
+            f"SELECT {rows.BELIEF} FROM beliefs JOIN standings USING (place) "  # noqa: S608
+            "WHERE beliefs.scope = ? AND beliefs.evidence = ? ORDER BY place LIMIT ?"
+        )
+        with self._reading() as connection:
+            number, most = self._number(connection, scope), -1 if limit is None else limit
+            found = {
+                id_: [rows.read_belief(row) for row in connection.execute(query, (number, codec.raw(id_), most))]
+                for id_ in ids
+            }
+        return {id_: beliefs for id_, beliefs in found.items() if beliefs}
 
     def edges(self, scope: Scope, ids: Sequence[str]) -> list[Edge]:
         """See ``Store.edges``: ordered by claim, then rival, oldest first."""

@@ -248,7 +248,9 @@ class StoreConformance(ABC):
         assert ids(store.beliefs(ASHA, newest_first=True, after=3)) == ["n2", "n1"]
         assert ids(store.beliefs(ASHA, statuses=frozenset({Status.CONTESTED}))) == ["n2", "n4", "n6"]
         assert ids(store.beliefs(ASHA, statuses=frozenset())) == []
-        assert ids(store.beliefs(ASHA, evidence_id="e-n3")) == ["n3"]
+        brought = store.brought(ASHA, ["e-n3", "unknown", "e-n1", "e-n3"], limit=2)
+        assert {name: ids(found) for name, found in brought.items()} == {"e-n3": ["n3"], "e-n1": ["n1"]}
+        assert store.brought(ASHA, ["e-n3"], limit=0) == store.brought(ASHA, []) == store.brought(RAVI, ["e-n3"]) == {}
         assert ids(store.beliefs(ASHA, limit=0)) == []
         assert [entry.seq for entry in store.entries(ASHA, after=4)] == [5, 6]
 
@@ -518,7 +520,7 @@ class StoreConformance(ABC):
             store.get(scope, names),
             {name: vector.tolist() for name, vector in store.vectors(scope, names).items()},
             store.evidence(scope, [belief.claim.evidence_id for belief in beliefs]),
-            [store.beliefs(scope, evidence_id=belief.claim.evidence_id) for belief in beliefs[:3]],
+            store.brought(scope, [belief.claim.evidence_id for belief in beliefs[:3]]),
             store.edges(scope, names),
             store.edges(scope, names[:1]),
             [_undigested(entry) for entry in store.entries(scope)],

@@ -139,6 +139,20 @@ class Rows:
         found = {codec.cooked(id_): columns for id_, *columns in rows}
         return {id_: read_message(id_, *found[id_]) for id_ in ids if id_ in found}
 
+    def brought(self, ids: Sequence[str], limit: int | None) -> dict[str, list[Belief]]:
+        """The beliefs that each of these messages brought."""
+        query = f"""
+            SELECT found.* FROM unnest(%(ids)s::bytea[]) AS asked (id) CROSS JOIN LATERAL (
+                SELECT {BELIEF} FROM beliefs WHERE {KEY} AND evidence = asked.id ORDER BY seq LIMIT %(limit)s
+            ) AS found ORDER BY seq
+        """
+        asked = list(dict.fromkeys(map(codec.raw, ids)))
+        found: dict[str, list[Belief]] = {}
+        for row in self.all(query, ids=asked, limit=limit) if ids else ():
+            belief = read_belief(row)
+            found.setdefault(belief.claim.evidence_id, []).append(belief)
+        return {id_: found[id_] for id_ in ids if id_ in found}
+
     def edges(self, ids: Sequence[str]) -> list[Edge]:
         """The judged pairs in which these beliefs take part."""
         if not ids:

@@ -151,7 +151,6 @@ class PostgresStore:
         scope: Scope,
         *,
         statuses: frozenset[Status] | None = None,
-        evidence_id: str | None = None,
         after: int = 0,
         limit: int | None = None,
         newest_first: bool = False,
@@ -162,8 +161,6 @@ class PostgresStore:
             condition += " AND seq < %(after)s" if after > 0 else ""
         else:
             condition += " AND seq > %(after)s"
-        if evidence_id is not None:
-            condition += " AND evidence = %(evidence)s"
         if statuses is not None:
             condition += " AND status = ANY(%(codes)s)"
         condition += f" ORDER BY seq {'DESC' if newest_first else 'ASC'} LIMIT %(limit)s"
@@ -171,10 +168,14 @@ class PostgresStore:
             return rows.beliefs(
                 condition,
                 after=max(0, after),
-                evidence=codec.raw(evidence_id or ""),
                 codes=[CODES[status] for status in statuses or ()],
                 limit=None if limit is None else max(0, limit),
             )
+
+    def brought(self, scope: Scope, ids: Sequence[str], *, limit: int | None = None) -> dict[str, list[Belief]]:
+        """See ``Store.brought``."""
+        with self._reading(scope, once=True) as rows:
+            return rows.brought(ids, limit)
 
     def edges(self, scope: Scope, ids: Sequence[str]) -> list[Edge]:
         """See ``Store.edges``: ordered by claim, then rival, oldest first."""
