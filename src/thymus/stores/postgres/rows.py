@@ -63,6 +63,8 @@ TYPES: Final = {
 }
 """Their types, for COPY."""
 
+_SCOPE_ROW: Final = f"SELECT version, beliefs, hash, centre FROM scopes WHERE {KEY}"
+
 
 class Rows:
     """The rows of one scope as a transaction sees them."""
@@ -77,6 +79,10 @@ class Rows:
         """The rows of a query."""
         return self._transaction.all(query.encode(), self._named | values)
 
+    def last(self, query: str, **values: object) -> list[tuple[Any, ...]]:
+        """The rows of a query with which the transaction ends."""
+        return self._transaction.all(query.encode(), self._named | values, last=True)
+
     def run(self, query: str, **values: object) -> None:
         """A statement that gives no rows."""
         self._transaction.connection.execute(query.encode(), self._named | values)
@@ -87,12 +93,14 @@ class Rows:
 
     def scope_row(self) -> tuple[Head | None, Vector | None]:
         """The head of the scope, and what its sketches are seen from, if it has any."""
-        found = self.all(f"SELECT version, beliefs, hash, centre FROM scopes WHERE {KEY}")
-        if not found:
-            return None, None
-        [(version, beliefs, row_hash, centre)] = found
-        head = Head(version=version, beliefs=beliefs, hash=row_hash)
-        return head, None if centre is None else np.frombuffer(centre, dtype=np.float32)
+        return _scope_row(self.all(_SCOPE_ROW))
+
+    def scope_row_and(self, query: str, **values: object) -> tuple[Head | None, Vector | None, list[tuple[Any, ...]]]:
+        """The same, and the rows of another query, in one round trip."""
+        row, found = self._transaction.each(
+            [(_SCOPE_ROW.encode(), self._named), (query.encode(), self._named | values)]
+        )
+        return *_scope_row(row), found
 
     def beliefs(self, condition: str, **values: object) -> list[Belief]:
         """The beliefs of this scope that meet a condition."""
@@ -390,6 +398,14 @@ class Rows:
         if plan.blanked:
             query = f"UPDATE evidence SET text = ''::bytea, nonce = NULL WHERE {KEY} AND id = ANY(%(ids)s)"
             self.run(query, ids=[codec.raw(id_) for id_ in plan.blanked])
+
+
+def _scope_row(found: Sequence[tuple[Any, ...]]) -> tuple[Head | None, Vector | None]:
+    if not found:
+        return None, None
+    [(version, beliefs, row_hash, centre)] = found
+    head = Head(version=version, beliefs=beliefs, hash=row_hash)
+    return head, None if centre is None else np.frombuffer(centre, dtype=np.float32)
 
 
 def read_belief(row: Sequence[Any]) -> Belief:

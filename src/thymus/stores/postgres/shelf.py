@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from itertools import product
 from typing import Any, Final
@@ -10,9 +12,12 @@ import numpy as np
 from pgvector import HalfVector
 
 from thymus.core.beliefs import Belief, Status
+from thymus.core.claims import Scope
 from thymus.ports import Matrix, Probe, Vector
 from thymus.stores.index import Seqs, Stratum
+from thymus.stores.ledger import Head
 from thymus.stores.postgres.rows import BELIEF, KEY, Rows, read_belief
+from thymus.stores.postgres.schema import SKETCHED
 from thymus.stores.rows import owner_of, posting_class
 from thymus.stores.sketch import CODES, Sketches
 
@@ -20,25 +25,65 @@ SLACK: Final = 2
 """Times ``k``, and ``SPARE`` more: so many nearest are taken, for the database adds up in another order than we do."""
 SPARE: Final = 16
 
+MOST_SKETCHES: Final = 1_000_000
+"""Kept in memory, of the scopes searched last: about 80 bytes each."""
+
 _SENT: Final = "halfvec_send(vector), terms"
 _HEAD: Final = 4
 """Bytes before the numbers of a vector that is sent: how many there are, and two for later use."""
 
 
-class PostgresShelf:
-    """One scope as the open transaction sees it.
+class KeptSketches:
+    """The sketches of the scopes that were searched last, each as it was at one version. Shared by threads."""
 
-    :param large: whether it is searched through the HNSW index, which finds nearly all of the nearest.
-    :param centre: what its sketches are seen from; without one each belief's vector is compared.
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Scope, tuple[int, Seqs, Sketches]] = OrderedDict()
+        self._size = 0
+
+    def get(self, scope: Scope, version: int) -> tuple[Seqs, Sketches] | None:
+        """The seqs and sketches of a scope at this version."""
+        with self._lock:
+            found = self._kept.get(scope)
+            if found is None or found[0] != version:
+                return None
+            self._kept.move_to_end(scope)
+            return found[1:]
+
+    def put(self, scope: Scope, version: int, seqs: Seqs, sketches: Sketches) -> None:
+        """Keep them; those that were searched longest ago go."""
+        with self._lock:
+            before = self._kept.pop(scope, None)
+            self._kept[scope] = version, seqs, sketches
+            self._size += sketches.size - (before[2].size if before else 0)
+            while self._size > MOST_SKETCHES and len(self._kept) > 1:
+                self._size -= self._kept.popitem(last=False)[1][2].size
+
+
+class PostgresShelf:
+    """One scope as the open transaction sees it. ``newest`` is asked first.
+
+    :param kept: sketches that need not be read again.
+    :param ends: whether the transaction ends with ``read``.
     """
 
-    def __init__(self, rows: Rows, *, large: bool, centre: Vector | None, dim: int) -> None:
-        self._rows, self._large, self._centre, self._dim = rows, large, centre, dim
+    def __init__(self, rows: Rows, kept: KeptSketches, *, dim: int, ends: bool = False) -> None:
+        self._rows, self._kept, self._dim, self._ends = rows, kept, dim, ends
+        self._head: Head | None = None
+        self._centre: Vector | None = None
         self._found: dict[int, tuple[bytes, bytes]] = {}  # as the database sends vectors and words
+
+    @property
+    def version(self) -> int:
+        """The scope's."""
+        return 0 if self._head is None else self._head.version
 
     def near(self, probe: Probe, strata: Sequence[Stratum], k: int) -> list[Seqs]:
         """The nearest of each stratum: by sketch where there are any, else as the database reckons, and some more."""
-        if self._centre is not None and not self._large:
+        if self._head is None:
+            return [np.empty(0, dtype=np.int64) for _ in strata]
+        large = self._head.beliefs > SKETCHED  # and searched through the HNSW index, which finds nearly all
+        if self._centre is not None and not large:
             return self._near_by_sketch(self._centre, probe, strata, k)
         values: dict[str, object] = {
             "vector": HalfVector(np.asarray(probe.vector, dtype=np.float32).astype(np.float16)),
@@ -52,13 +97,13 @@ class PostgresShelf:
         for at, stratum in enumerate(strata):
             values[f"codes{at}"] = [CODES[status] for status in stratum.statuses]
             chosen = f"status = ANY(%(codes{at})s){_condition(stratum)}"
-            if self._large:  # each through the index
+            if large:  # each through the index
                 source = f"beliefs WHERE {among} {chosen} AND large ORDER BY vector <#> %(vector)s"
             else:
                 source = f"compared WHERE {chosen} ORDER BY far, seq DESC"
             parts.append(f"(SELECT {at} AS stratum, seq FROM {source} LIMIT %(most)s)")
         # Each belief is compared once, for all strata. Sorted by their seqs alone: whole rows would be copied about.
-        once = "" if self._large else f"WITH compared AS MATERIALIZED ({compared} status = ANY(%(every)s))"
+        once = "" if large else f"WITH compared AS MATERIALIZED ({compared} status = ANY(%(every)s))"
         nearest = " UNION ALL ".join(parts)
         query = f"{once} SELECT stratum, seq, {_SENT} FROM ({nearest}) AS near JOIN beliefs USING (seq) WHERE {KEY}"
         found: list[list[int]] = [[] for _ in strata]
@@ -68,29 +113,29 @@ class PostgresShelf:
         return [np.array(sorted(seqs), dtype=np.int64) for seqs in found]
 
     def _near_by_sketch(self, centre: Vector, probe: Probe, strata: Sequence[Stratum], k: int) -> list[Seqs]:
-        """All sketches of the scope come in one piece, out of an index: a tenth of what its rows hold."""
+        seqs, sketches = self._kept.get(self._rows.scope, self.version) or self._sketches(centre)
+        owner = owner_of(False, probe.origins)
+        masks = [
+            sketches.mask([CODES[status] for status in stratum.statuses], stratum.from_user, stratum.own, owner)
+            for stratum in strata
+        ]
+        return [np.sort(seqs[at]) for at in sketches.near(probe.vector, masks, k)]
+
+    def _sketches(self, centre: Vector) -> tuple[Seqs, Sketches]:
+        """All of the scope come in one piece, out of an index: a tenth of what its rows hold."""
         row = "int8send(seq) || int2send(status) || int8send(voice) || sketch"
         query = f"SELECT string_agg({row}, ''::bytea) FROM beliefs WHERE {KEY} AND sketch IS NOT NULL"
         [(whole,)] = self._rows.all(query)
         width = 8 * -(-self._dim // 64)
         columns = np.dtype([("seq", ">i8"), ("code", ">i2"), ("voice", ">i8"), ("bits", np.uint8, (width,))])
         found = np.frombuffer(whole or b"", dtype=columns)
-        sketches = Sketches(self._dim, centre)
+        seqs, sketches = found["seq"].astype(np.int64), Sketches(self._dim, centre)
         sketches.append(found["code"].astype(np.uint8), found["voice"], found["bits"].tobytes())
-        seqs = found["seq"].astype(np.int64)
-        masks = [
-            sketches.mask(
-                [CODES[status] for status in stratum.statuses],
-                stratum.from_user,
-                stratum.own,
-                owner_of(False, probe.origins),
-            )
-            for stratum in strata
-        ]
-        return [np.sort(seqs[at]) for at in sketches.near(probe.vector, masks, k)]
+        self._kept.put(self._rows.scope, self.version, seqs, sketches)
+        return seqs, sketches
 
     def newest(self, terms: Sequence[int], strata: Sequence[Stratum], probe: Probe, limit: int) -> list[list[Seqs]]:
-        """Read the posting lists that each stratum is made of."""
+        """Read the posting lists that each stratum is made of, and how the scope stands."""
         asked = [
             (at, _signed(term ^ number), stratum.own is False)
             for at, (stratum, term) in enumerate(product(strata, terms))
@@ -109,9 +154,10 @@ class PostgresShelf:
                 ) AS newest
             ) AS found WHERE found.seqs IS NOT NULL
         """
-        found = [b""] * (len(strata) * len(terms))
         values = {"places": list(places), "digests": list(digests), "apart": list(apart), "limit": limit}
-        for at, seqs in self._rows.all(query, **values, voice=owner_of(False, probe.origins)) if asked else ():
+        self._head, self._centre, rows = self._rows.scope_row_and(query, **values, voice=owner_of(False, probe.origins))
+        found = [b""] * (len(strata) * len(terms))
+        for at, seqs in rows:
             found[at] += seqs
         lists = [np.sort(np.frombuffer(seqs, dtype=">i8").astype(np.int64))[::-1][:limit] for seqs in found]
         return [lists[at * len(terms) : (at + 1) * len(terms)] for at in range(len(strata))]
@@ -138,7 +184,8 @@ class PostgresShelf:
         if not seqs:
             return []
         query = f"SELECT {BELIEF} FROM beliefs WHERE {KEY} AND seq = ANY(%(seqs)s)"
-        found = {row[0]: read_belief(row) for row in self._rows.all(query, seqs=list(seqs))}
+        ask = self._rows.last if self._ends else self._rows.all
+        found = {row[0]: read_belief(row) for row in ask(query, seqs=list(seqs))}
         return [found[seq] for seq in seqs]
 
     def _classes(self, stratum: Stratum, probe: Probe) -> list[int]:

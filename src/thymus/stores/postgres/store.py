@@ -30,7 +30,7 @@ from thymus.stores.ledger import Head
 from thymus.stores.postgres import archive, schema
 from thymus.stores.postgres.faults import translated
 from thymus.stores.postgres.rows import KEY, Rows
-from thymus.stores.postgres.shelf import PostgresShelf
+from thymus.stores.postgres.shelf import KeptSketches, PostgresShelf
 from thymus.stores.postgres.transactions import Transaction
 from thymus.stores.sketch import CODES
 from thymus.stores.voices import voices
@@ -73,6 +73,7 @@ class PostgresStore:
         self._bulks = 0
         self._closed = False
         self._pool: ConnectionPool[Connection[Any]] | None = None
+        self._kept = KeptSketches()
         self._pid = os.getpid()
         with translated(self.name, timeout), self._connect() as connection:
             schema.settle(connection, self.name, embedder, dim)
@@ -81,16 +82,17 @@ class PostgresStore:
     def rivals(self, scope: Scope, probes: Sequence[Probe], k: int) -> tuple[list[list[Neighbour]], int]:
         """See ``Store.rivals``."""
         with self._reading(scope) as rows:
-            shelf, version = self._shelf(rows)
-            return ([[] for _ in probes] if shelf is None else index.rivals(shelf, probes, k)), version
+            if not probes or k < 1:
+                return [[] for _ in probes], (rows.head() or Head()).version
+            shelf = PostgresShelf(rows, self._kept, dim=self.dim)
+            return index.rivals(shelf, probes, k), shelf.version
 
     def search(
         self, scope: Scope, probe: Probe, k: int, *, statuses: frozenset[Status] = frozenset({Status.ACTIVE})
     ) -> list[Neighbour]:
         """See ``Store.search``."""
         with self._reading(scope) as rows:
-            shelf, _ = self._shelf(rows)
-            return [] if shelf is None else index.search(shelf, probe, k, statuses)
+            return index.search(PostgresShelf(rows, self._kept, dim=self.dim, ends=True), probe, k, statuses)
 
     def commit(self, revision: Revision, *, expecting: int | None = None) -> int:
         """See ``Store.commit``.
@@ -325,12 +327,6 @@ class PostgresStore:
     def _auditing(self) -> AbstractContextManager[Transaction]:
         """One moment of every scope, to be read only."""
         return self._transaction(_READING, schema.AUDITOR)
-
-    def _shelf(self, rows: Rows) -> tuple[PostgresShelf | None, int]:
-        head, centre = rows.scope_row()
-        if head is None:
-            return None, 0
-        return PostgresShelf(rows, large=head.beliefs > schema.SKETCHED, centre=centre, dim=self.dim), head.version
 
     def _flush(self) -> None:
         """Make what was committed before durable: a transaction that waits for the disk takes all before it along."""

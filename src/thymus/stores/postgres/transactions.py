@@ -7,13 +7,17 @@ nothing was written yet: the next one is taken, and nobody has to look beforehan
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import psycopg
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
     from psycopg_pool import ConnectionPool
+
+
+Values: TypeAlias = Mapping[str, object] | Sequence[object]
+"""What is put into a query."""
 
 
 class Transaction:
@@ -39,7 +43,7 @@ class Transaction:
     def begin(self) -> None:
         """Begin now: what was to begin it has happened when this returns."""
         if self._connection is None:
-            self._begin(None)
+            self._begin()
 
     @property
     def connection(self) -> Connection[Any]:
@@ -48,14 +52,25 @@ class Transaction:
         assert self._connection is not None  # noqa: S101  (for the type)
         return self._connection
 
-    def all(self, query: bytes, values: Mapping[str, object] | Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a query."""
+    def all(self, query: bytes, values: Values = (), *, last: bool = False) -> list[tuple[Any, ...]]:
+        """The rows of a query.
+
+        :param last: nothing is asked afterwards: the transaction ends with it.
+        """
+        [found] = self.each([(query, values)], last=last)
+        return found
+
+    def each(self, queries: Sequence[tuple[bytes, Values]], *, last: bool = False) -> list[list[tuple[Any, ...]]]:
+        """The rows of several queries, in one round trip."""
         if self._connection is None:
-            cursor = self._begin((query, values))
-            assert cursor is not None  # noqa: S101  (for the type)
-            return cursor.fetchall()
-        assert not self._ended, "a transaction for one query has had it"  # noqa: S101
-        return self._connection.execute(query, values, binary=True).fetchall()
+            return self._begin(queries, last=last)
+        assert not self._ended, "a transaction that has ended was asked again"  # noqa: S101
+        if len(queries) == 1 and not last:
+            return [self._connection.execute(*queries[0], binary=True).fetchall()]
+        with self._connection.pipeline():
+            cursors = self._send(self._connection, queries, last=last)
+        self._ended = last
+        return [cursor.fetchall() for cursor in cursors]
 
     def commit(self) -> None:
         """End it; what was written is on the database's disk."""
@@ -73,25 +88,30 @@ class Transaction:
             finally:
                 self._release()
 
-    def _begin(self, first: tuple[bytes, Mapping[str, object] | Sequence[object]] | None) -> Cursor[Any] | None:
+    def _begin(self, first: Sequence[tuple[bytes, Values]] = (), *, last: bool = False) -> list[list[tuple[Any, ...]]]:
+        last = last or (self._once and bool(first))
         for lost in range(self._most + 1):
-            self._connection, cursor = self._pool.getconn(), None
+            self._connection = connection = self._pool.getconn()
             try:
-                with self._connection.pipeline():
+                with connection.pipeline():
                     for statement, values in self._lead:
-                        self._connection.execute(statement, values)
-                    if first is not None:
-                        cursor = self._connection.execute(*first, binary=True)
-                        if self._once:
-                            self._connection.execute(b"COMMIT")
+                        connection.execute(statement, values)
+                    cursors = self._send(connection, first, last=last)
             except psycopg.OperationalError:
-                if not self._connection.closed or lost == self._most:
+                if not connection.closed or lost == self._most:
                     raise
                 self._release()
                 continue
-            self._ended = self._once and first is not None
-            return cursor
+            self._ended = last
+            return [cursor.fetchall() for cursor in cursors]
         raise AssertionError("unreachable: the last attempt returns or raises")
+
+    @staticmethod
+    def _send(connection: Connection[Any], queries: Sequence[tuple[bytes, Values]], *, last: bool) -> list[Cursor[Any]]:
+        cursors = [connection.execute(*query, binary=True) for query in queries]
+        if last:
+            connection.execute(b"COMMIT")
+        return cursors
 
     def _release(self) -> None:
         connection, self._connection = self._connection, None
