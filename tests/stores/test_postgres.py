@@ -21,10 +21,11 @@ from psycopg import errors
 from thymus import MemoryGuard
 from thymus.config import open_store
 from thymus.core.beliefs import Cause, Status
+from thymus.core.claims import Scope
 from thymus.errors import ConfigError, MissingExtraError, SchemaError, StoreError, StoreLockedError
 from thymus.ports import Store
 from thymus.stores.memory import MemoryStore
-from thymus.stores.postgres import rows, schema
+from thymus.stores.postgres import rows, schema, shelf
 from thymus.stores.postgres.store import PostgresStore
 from thymus.testing.conformance import (
     ASHA,
@@ -369,6 +370,37 @@ def test_sketches_find_what_comparing_every_vector_finds(
                 assert [near.belief.id for near in ours] == [near.belief.id for near in theirs]
     with admin(store._url) as connection:
         assert connection.execute(SKETCHES).fetchall() == [(b"asha", 61, 61)]
+
+
+def test_sketches_in_memory_are_those_of_the_version_that_is_read(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever wrote it: another process, or another thread of this one."""
+    monkeypatch.setattr(rows, "EXACT", 2)
+    for number in range(4):
+        store.commit(told(f"crate {number} is green"))
+    assert len(store.search(ASHA, probe_of("crate"), 9)) == 4
+    with closing(PostgresStore(store._url, embedder="tested", dim=DIM)) as other:
+        other.commit(told("crate 4 is red"))
+        other.commit(moved("crate 0 is green", Status.ACTIVE, Cause.SUPERSEDE, Status.SUPERSEDED))
+        other.commit(forgotten("crate 1 is green"))
+        for one in (store, other):
+            found = {near.belief.id for near in one.search(ASHA, probe_of("crate"), 9)}
+            assert found == {"crate 2 is green", "crate 3 is green", "crate 4 is red"}
+
+
+def test_the_sketches_of_scopes_that_were_searched_longest_ago_go(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "EXACT", 2)
+    monkeypatch.setattr(shelf, "MOST_SKETCHES", 7)
+    scopes = [Scope(tenant="acme", user=name) for name in ("asha", "ravi", "wen")]
+    for scope in scopes:
+        store.load(scope, [told(f"crate {number} of {scope.user}", scope=scope) for number in range(3)])
+    for scope in (*scopes, scopes[1], scopes[0]):
+        assert len(store.search(scope, probe_of("crate"), 9)) == 3
+    assert list(store._kept._kept) == [scopes[1], scopes[0]]
+    assert store._kept._size == 6
 
 
 @pytest.mark.parametrize(

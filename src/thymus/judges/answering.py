@@ -45,7 +45,8 @@ class Answering:
         :param question: embedding in the role *query*, shape (dim,).
         :param statements: embeddings in the role *passage*, shape (n, dim).
         """
-        odds: Vector = statements @ (question * (self.weights + self.nearness)) + self.bias
+        weighted = question * (self.weights + self.nearness)
+        odds: Vector = np.einsum("ij,j->i", statements, weighted) + self.bias  # of each row alone, whatever the others
         return odds
 
 

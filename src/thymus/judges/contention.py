@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -139,13 +139,14 @@ def all_numbers(question: Question, contentions: Sequence[Contention]) -> list[l
     compared = [Compared.of(read(memory.claim.text), read(claim.claim.text)) for memory, claim in pairs]
     left, right = (np.array([question.vectors[pair[side].id] for pair in pairs]) for side in (0, 1))
     speakers = np.array([[float(memory.claim.from_user), 0.0] for memory, _ in pairs], np.float32)
-    same = iter(load_subject().relate(compared, speakers, left, right).tolist())
-    sides = iter(compared)
-    found = []
-    for contention in contentions:
-        many = len(contention.claims)
-        found.append(_numbers(question, contention, list(islice(sides, many)), max(islice(same, many))))
-    return found
+    each = zip(
+        compared,
+        load_subject().relate(compared, speakers, left, right).tolist(),
+        np.einsum("ij,ij->i", left, right).tolist(),
+        *(load_answering().odds(question.vector, side).tolist() for side in (left, right)),
+        strict=True,
+    )
+    return [_numbers(question, contention, list(islice(each, len(contention.claims)))) for contention in contentions]
 
 
 def numbers(question: Question, contention: Contention) -> list[float]:
@@ -153,7 +154,12 @@ def numbers(question: Question, contention: Contention) -> list[float]:
     return all_numbers(question, [contention])[0]
 
 
-def _numbers(question: Question, contention: Contention, pairs: Sequence[Compared], same: float) -> list[float]:
+_Pair: TypeAlias = tuple[Compared, float, float, float, float]
+"""Of a memory and one claim: how they compare, whether they are about the same thing, their cosine, and the odds that
+either answers the question."""
+
+
+def _numbers(question: Question, contention: Contention, pairs: Sequence[_Pair]) -> list[float]:
     """The cheap numbers of one.
 
     A sender chooses how near its words are to a question, and being nearer than a memory speaks for a claim. So that
@@ -162,21 +168,19 @@ def _numbers(question: Question, contention: Contention, pairs: Sequence[Compare
     """
     memory, claims = contention.memory.belief.claim, [one.belief.claim for one in contention.claims]
     ours, theirs = read(memory.text), [read(claim.text) for claim in claims]
-    left = question.vectors[contention.memory.belief.id][None]
-    right = np.array([question.vectors[one.belief.id] for one in contention.claims])
+    compared, same, likeness, memory_answers, claim_answers = zip(*pairs, strict=True)
     wanted = asked(question.text) or offered(ours)
     mine, others = offered(ours) & wanted, [offered(other) & wanted for other in theirs]
     wording = read(question.text).stems
     topic = wording | ours.stems
     answering = [one for one, sorts in zip(contention.claims, others, strict=True) if sorts] or contention.claims
     ahead = max(one.relevance for one in answering) - contention.memory.relevance
-    owns = float(load_answering().odds(question.vector, left)[0])
-    offers = float(load_answering().odds(question.vector, right).max())
+    owns, offers = memory_answers[0], max(claim_answers)
     return [
         max(one.relevance for one in contention.claims),
-        float(np.einsum("ij,kj->k", left, right).max()),
-        same,
-        float(any(pair.agreement.conflicts for pair in pairs)),
+        max(likeness),
+        max(same),
+        float(any(one.agreement.conflicts for one in compared)),
         share(topic, frozenset().union(*(other.stems for other in theirs))),
         contention.nearest - contention.memory.relevance,
         min(max(ahead, -NEARER), NEARER),
