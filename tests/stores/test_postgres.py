@@ -401,6 +401,9 @@ def test_the_sketches_of_scopes_that_were_searched_longest_ago_go(
         assert len(store.search(scope, probe_of("crate"), 9)) == 3
     assert list(store._kept._kept) == [scopes[1], scopes[0]]
     assert store._kept._size == 6
+    store.commit(forgotten("crate 1 of asha"))  # nothing of it stays, in memory either
+    assert list(store._kept._kept) == [scopes[1]]
+    assert store._kept._size == 3
 
 
 @pytest.mark.parametrize(

@@ -53,11 +53,20 @@ class KeptSketches:
     def put(self, scope: Scope, version: int, seqs: Seqs, sketches: Sketches) -> None:
         """Keep them; those that were searched longest ago go."""
         with self._lock:
-            before = self._kept.pop(scope, None)
+            self._drop(scope)
             self._kept[scope] = version, seqs, sketches
-            self._size += sketches.size - (before[2].size if before else 0)
+            self._size += sketches.size
             while self._size > MOST_SKETCHES and len(self._kept) > 1:
                 self._size -= self._kept.popitem(last=False)[1][2].size
+
+    def drop(self, scope: Scope) -> None:
+        """Forget those of a scope."""
+        with self._lock:
+            self._drop(scope)
+
+    def _drop(self, scope: Scope) -> None:
+        before = self._kept.pop(scope, None)
+        self._size -= before[2].size if before else 0
 
 
 class PostgresShelf:

@@ -124,6 +124,8 @@ class PostgresStore:
             if plan is None:
                 return head.version
             rows.carry_out(plan)
+        if plan.erased:
+            self._kept.drop(revision.scope)
         return plan.head.version
 
     def get(self, scope: Scope, ids: Sequence[str]) -> dict[str, Belief]:
