@@ -51,7 +51,7 @@ CREATE TABLE beliefs (
 CREATE INDEX beliefs_of_evidence ON beliefs (scope, evidence);
 
 -- owner: 0 for the user's own, else a digest of the origins.
--- sketch: one bit a dimension; empty while the scope has no centre, NULL once erased.
+-- sketch: see sketch.py; empty while the scope has no centre, NULL once erased.
 CREATE TABLE standings (
     place INTEGER PRIMARY KEY, status INTEGER NOT NULL, owner INTEGER NOT NULL, sketch BLOB
 ) STRICT;
@@ -70,7 +70,13 @@ CREATE TABLE edges (
 CREATE INDEX edges_of_rival ON edges (rival);
 """
 
-MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1,)
+_VERSION_2 = """
+-- Sketches have two bits a dimension from here on. A scope's next act makes them anew; until then vectors are compared.
+UPDATE scopes SET centre = NULL;
+UPDATE standings SET sketch = x'' WHERE sketch IS NOT NULL;
+"""
+
+MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1, _VERSION_2)
 """SQL from version n to n + 1; each statement's semicolon ends a line. ``PRAGMA user_version`` counts those done."""
 
 

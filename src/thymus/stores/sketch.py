@@ -1,10 +1,13 @@
 """What is kept in memory of each scope, so that the nearest of a million beliefs are found without reading them all.
 
-Small scopes keep their vectors. Large ones keep a *sketch* of each: the sign of every dimension of vector minus centre,
-about 60 bytes a belief with its status and owner. The centre (the mean of the scope's first vectors) matters: sentence
-embeddings lie in a narrow cone, and without it most signs are the same for all. The Hamming distance of sketches orders
-vectors nearly as their angle does (Charikar, "Similarity estimation techniques from rounding algorithms", 2002); its
-nearest are ordered again by the query's own numbers against the signs, and the best of those are scored exactly.
+Small scopes keep their vectors. Large ones keep a *sketch* of each: two bits a dimension of vector minus centre and two
+numbers, about 120 bytes a belief with its status and owner. The centre (the mean of the scope's first vectors) matters:
+sentence embeddings lie in a narrow cone, and without it most signs are the same for all. The inner product of a query
+``q`` and a vector ``v`` is that of ``q - centre`` and ``v - centre``, plus that of ``centre`` and ``v``, which is kept,
+plus a constant. The first is estimated from four levels a dimension, at the scale that makes a vector's own product
+right (Gao & Long, "RaBitQ", SIGMOD 2024, arXiv 2405.12497, who have one bit). In very large scopes the signs alone,
+whose Hamming distance orders vectors nearly as their angle does (Charikar, "Similarity estimation techniques from
+rounding algorithms", 2002), choose what is estimated. The best of that is scored exactly.
 """
 
 from __future__ import annotations
@@ -28,10 +31,14 @@ else:
 
 EXACT: Final = 2_000
 """Up to so many beliefs in a scope all are scored exactly; at one more its centre is fixed."""
-BY_HAMMING: Final = 512
+BY_HAMMING: Final = 16_384
 """Nearest by Hamming distance, of each stratum, that are looked at further."""
+BY_SIGNS: Final = 4_096
+"""Of those, the best by signs and the numbers beside them, whose products are estimated from all four levels."""
 CANDIDATES: Final = 48
 """Of those, the best that are scored exactly, at least."""
+_SIGNS_SCALE: Final = 1.5
+"""How much larger than a level's step the mean deviation of a dimension is: of normal ones, levels at +-1 and +-3."""
 
 CODES: Final = {status: code for code, status in enumerate(Status)}
 STATUSES: Final = tuple(Status)
@@ -42,9 +49,34 @@ _BITS_OF_BYTES: Final = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], a
 
 
 def sketch(vector: Any, centre: Any) -> bytes:
-    """The signs of a vector seen from the centre, padded to whole 64-bit words."""
-    bits = np.packbits(np.greater(vector, centre))
-    return bits.tobytes() + bytes(-len(bits) % 8)
+    """A vector seen from the centre: signs and second bits, each padded to whole 64-bit words, and two float32.
+
+    A dimension's level is -3, -1, 1 or 3: four times its sign bit and twice its second bit, less 3. The numbers are the
+    product of vector and centre, and the step of the levels.
+    """
+    whole = np.asarray(vector, dtype=np.float64)
+    rest = whole - centre
+    signs, size = rest > 0, np.abs(rest)
+    square = _sum(rest * rest)
+    far = size > np.sqrt(square / len(rest))
+    own = _sum(np.where(far, 3 * size, size))  # the product of the levels and what they stand for
+    numbers = np.array([_sum(whole * centre), square / own if own else 0.0], dtype=np.float32)
+    return _packed(signs) + _packed(signs == far) + numbers.tobytes()
+
+
+def _sum(numbers: Any) -> float:
+    """In their order, so that it is the same on every processor: ``verify`` compares sketches bit by bit."""
+    return float(np.cumsum(numbers)[-1])
+
+
+def width(dim: int) -> int:
+    """Bytes of a sketch."""
+    return 16 * -(-dim // 64) + 8
+
+
+def _packed(bits: Any) -> bytes:
+    packed = np.packbits(bits)
+    return packed.tobytes() + bytes(-len(packed) % 8)
 
 
 class Sketches:
@@ -61,8 +93,10 @@ class Sketches:
         self._classes = np.zeros(64, dtype=np.uint8)
         self._owners = np.zeros(64, dtype=np.int64)
         self._tally = np.zeros(256, dtype=np.int64)
-        self._width = -(-dim // 64)
-        self._bits = np.zeros((self._width, 0 if centre is None else 64), dtype=np.uint64)
+        self._words = -(-dim // 64)
+        room = 0 if centre is None else 64
+        self._bits = np.zeros((2 * self._words, room), dtype=np.uint64)  # signs, then second bits
+        self._numbers = np.zeros((2, room), dtype=np.float32)
         self._vectors = np.zeros((64 if centre is None else 0, dim), dtype=np.float32)
 
     def extend(self, rows: Sequence[tuple[int, int, bytes | None]]) -> None:
@@ -73,7 +107,7 @@ class Sketches:
         codes = np.array([row[0] for row in rows], dtype=np.uint8)
         owners = np.array([row[1] for row in rows], dtype=np.int64)
         erased = np.array([row[2] is None for row in rows], dtype=np.uint8)
-        empty = bytes(2 * self.dim if self.centre is None else 8 * self._width)
+        empty = bytes(2 * self.dim if self.centre is None else width(self.dim))
         self.append(codes, owners, b"".join(row[2] or empty for row in rows), erased)
 
     def append(self, codes: Any, owners: Any, data: bytes, erased: Any = 0) -> None:
@@ -87,7 +121,9 @@ class Sketches:
         if self.centre is None:
             self._vectors[fresh] = np.frombuffer(data, dtype=np.float16).reshape(len(codes), self.dim)
         else:
-            self._bits[:, fresh] = np.frombuffer(data, dtype=np.uint64).reshape(len(codes), self._width).T
+            rows = np.frombuffer(data, dtype=np.uint8).reshape(len(codes), width(self.dim))
+            self._bits[:, fresh] = np.ascontiguousarray(rows[:, :-8]).view(np.uint64).T
+            self._numbers[:, fresh] = np.ascontiguousarray(rows[:, -8:]).view(np.float32).T
 
     def move(self, seq: int, code: int, *, erased: bool) -> None:
         """Note the new status of a belief."""
@@ -98,6 +134,7 @@ class Sketches:
             self._vectors[seq - 1] = 0
         elif erased:
             self._bits[:, seq - 1] = 0
+            self._numbers[:, seq - 1] = 0
 
     def some(self, code: int, *, mine: bool) -> bool:
         """Whether any belief has this status and is (or is not) the user's own."""
@@ -125,14 +162,25 @@ class Sketches:
         if self.centre is None or self.size <= most:
             return [np.flatnonzero(mask) for mask in masks]
         seen = vector - self.centre
-        table, distances = self._table(seen), self._distances(sketch(seen, 0))
+        table, distances = self._table(seen), self._distances(_packed(seen > 0))
         found = []
         for mask in masks:
             at = np.flatnonzero(mask)
             far = distances.take(at)
-            close = at[far <= _threshold(far, max(BY_HAMMING, 2 * most))]
-            found.append(np.sort(close[_greatest(self._products(close, table), most)]))
+            if len(at) > BY_HAMMING:
+                at = at[far <= _threshold(far, BY_HAMMING)]
+                far = distances.take(at)
+            signs = (self.dim - 2.0 * far) * (_SIGNS_SCALE * np.abs(seen).mean())
+            at = at[_greatest(self._scored(at, signs), max(BY_SIGNS, 2 * most))]
+            levels = 4 * self._sums(at, table, 0) + 2 * self._sums(at, table, 1) - 3 * seen.sum()
+            found.append(np.sort(at[_greatest(self._scored(at, levels), most)]))
         return found
+
+    def _scored(self, at: Places, products: Any) -> Vector:
+        """The estimated product of the query and each vector, given that of what is beyond the centre, in levels."""
+        centred, step = self._numbers[:, at]
+        scores: Vector = centred + step * products
+        return scores
 
     def _distances(self, wanted: bytes) -> NDArray[np.uint16]:
         """Hamming distance of every sketch, in portions that stay in the cache of the processor."""
@@ -142,23 +190,24 @@ class Sketches:
         for start in range(0, self.size, _PORTION):
             portion = total[start : start + _PORTION]
             size = len(portion)
-            for row, word in zip(self._bits, words, strict=True):
+            for row, word in zip(self._bits[: self._words], words, strict=True):
                 np.bitwise_xor(row[start : start + size], word, out=unlike[:size])
                 portion += np.bitwise_count(unlike[:size], out=ones[:size])
         return total
 
     def _table(self, seen: Vector) -> Vector:
         """For each byte of a sketch and each of its 256 values the sum of the query's numbers where it has a one."""
-        padded = np.zeros(64 * self._width, dtype=np.float32)
+        padded = np.zeros(64 * self._words, dtype=np.float32)
         padded[: self.dim] = seen
         return (padded.reshape(-1, 8) @ _BITS_OF_BYTES).reshape(-1)
 
-    def _products(self, at: Places, table: Vector) -> Vector:
-        """Sum of the query's numbers where a sketch has a one."""
-        packed = np.ascontiguousarray(self._bits[:, at].T).view(np.uint8).astype(np.int32)
+    def _sums(self, at: Places, table: Vector, plane: int) -> Vector:
+        """Sum of the query's numbers where a plane of bits has a one."""
+        words = slice(plane * self._words, (plane + 1) * self._words)
+        packed = np.ascontiguousarray(self._bits[words, at].T).view(np.uint8).astype(np.int32)
         packed += np.arange(0, len(table), 256, dtype=np.int32)
-        products: Vector = table.take(packed).sum(axis=1)
-        return products
+        sums: Vector = table.take(packed).sum(axis=1)
+        return sums
 
     def _reserve(self, size: int) -> None:
         room = len(self._classes)
@@ -170,7 +219,8 @@ class Sketches:
         if self.centre is None:
             self._vectors = _grown(self._vectors, (room, self.dim))
         else:
-            self._bits = _grown(self._bits, (self._width, room))
+            self._bits = _grown(self._bits, (2 * self._words, room))
+            self._numbers = _grown(self._numbers, (2, room))
 
 
 def _class(code: int, *, mine: bool) -> int:

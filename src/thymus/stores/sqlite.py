@@ -296,9 +296,12 @@ class SqliteStore:
             return None, 0
         number, head = found
         sketches = self._sketches.get(number)
-        grown = head.beliefs > EXACT
-        if sketches is None or sketches.version > head.version or (sketches.centre is None and grown):
-            sketches = Sketches(self.dim, rows.centre_of(connection, number) if grown else None)
+        waits = head.beliefs > EXACT and (sketches is None or sketches.centre is None)
+        centre = rows.centre_of(connection, number) if waits else None
+        if sketches is None or sketches.version > head.version or centre is not None:
+            if not waits and sketches is not None:
+                centre = sketches.centre
+            sketches = Sketches(self.dim, centre)
             self._sketches[number] = sketches
         self._sketches.move_to_end(number)
         while len(self._sketches) > MOST_SKETCHES:

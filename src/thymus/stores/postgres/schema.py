@@ -120,7 +120,7 @@ REVOKE ALL ON tokens, keys FROM PUBLIC, {WRITER}, {AUDITOR};
 
 _VERSION_3 = """
 -- See sketch.py. centre: float32, of a scope of more than sketch.EXACT beliefs; until its next act, none in a database
--- of an earlier version, where each belief is compared. sketch: one bit a dimension; NULL without a centre, or erased.
+-- of an earlier version, where each belief is compared. sketch: NULL without a centre, or erased.
 ALTER TABLE scopes ADD centre bytea;
 ALTER TABLE beliefs ADD sketch bytea;
 CREATE INDEX beliefs_sketched ON beliefs (tenant, owner, seq) INCLUDE (status, voice, sketch) WHERE sketch IS NOT NULL;

@@ -19,14 +19,14 @@ from thymus.stores.ledger import Head
 from thymus.stores.postgres.rows import BELIEF, KEY, Rows, read_belief
 from thymus.stores.postgres.schema import SKETCHED
 from thymus.stores.rows import owner_of, posting_class
-from thymus.stores.sketch import CODES, Sketches
+from thymus.stores.sketch import CODES, Sketches, width
 
 SLACK: Final = 2
 """Times ``k``, and ``SPARE`` more: so many nearest are taken, for the database adds up in another order than we do."""
 SPARE: Final = 16
 
 MOST_SKETCHES: Final = 1_000_000
-"""Kept in memory, of the scopes searched last: about 80 bytes each."""
+"""Kept in memory, of the scopes searched last: about 130 bytes each."""
 
 _SENT: Final = "halfvec_send(vector), terms"
 _HEAD: Final = 4
@@ -135,11 +135,11 @@ class PostgresShelf:
         row = "int8send(seq) || int2send(status) || int8send(voice) || sketch"
         query = f"SELECT string_agg({row}, ''::bytea) FROM beliefs WHERE {KEY} AND sketch IS NOT NULL"
         [(whole,)] = self._rows.all(query)
-        width = 8 * -(-self._dim // 64)
-        columns = np.dtype([("seq", ">i8"), ("code", ">i2"), ("voice", ">i8"), ("bits", np.uint8, (width,))])
+        size = (width(self._dim),)
+        columns = np.dtype([("seq", ">i8"), ("code", ">i2"), ("voice", ">i8"), ("sketch", np.uint8, size)])
         found = np.frombuffer(whole or b"", dtype=columns)
         seqs, sketches = found["seq"].astype(np.int64), Sketches(self._dim, centre)
-        sketches.append(found["code"].astype(np.uint8), found["voice"], found["bits"].tobytes())
+        sketches.append(found["code"].astype(np.uint8), found["voice"], found["sketch"].tobytes())
         self._kept.put(self._rows.scope, self.version, seqs, sketches)
         return seqs, sketches
 
