@@ -119,6 +119,31 @@ def test_a_sketch_is_padded_to_whole_words() -> None:
     assert (made[0], made[8]) == (0b10100000, 0b01100000)  # levels 1, -1, 3, -3
 
 
+def test_questions_find_what_they_ask_for() -> None:
+    """Embeddings of questions lie beside those of statements: seen from the centre they all point one way."""
+    vectors, chance = cone(12_000, 384), np.random.default_rng(2)
+    centre, aside = vectors[:2_000].mean(axis=0), chance.standard_normal(384)
+    sketches = Sketches(384, centre)
+    sketches.extend([(0, 0, sketch.sketch(vector, centre)) for vector in vectors])
+    hit = 0
+    for at in chance.choice(12_000, 40, replace=False):
+        asked = vectors[at] + 0.3 * aside / np.linalg.norm(aside) + 0.02 * chance.standard_normal(384)
+        asked = np.asarray(asked / np.linalg.norm(asked), dtype=np.float32)
+        (close,) = sketches.near(asked, [np.ones(12_000, dtype=bool)], 32)
+        hit += len(set(np.argsort(-(vectors @ asked))[:8]) & set(close))
+    assert hit / (40 * 8) >= 0.98
+
+
+@given(st.integers(0, 1_000))
+def test_counted_bits_are_the_product_of_the_levels(seed: int) -> None:
+    ours, theirs = np.random.default_rng(seed).standard_normal((2, 70))
+    sketches = Sketches(70, np.zeros(70, dtype=np.float32))
+    sketches.extend([(0, 0, sketch.sketch(theirs, 0))])
+    asked = np.frombuffer(sketch.sketch(ours, 0)[:-8], dtype=np.uint64)
+    levels = [np.sign(one) * np.where(abs(one) > np.sqrt(np.mean(one * one)), 3, 1) for one in (ours, theirs)]
+    assert sketches._levels(np.array([0]), asked)[0] == levels[0] @ levels[1]
+
+
 @given(
     arrays(np.float16, 70, elements=st.floats(-1, 1, width=16)),
     arrays(np.float16, 70, elements=st.floats(-1, 1, width=16)),
@@ -130,6 +155,5 @@ def test_a_sketch_knows_its_own_product_and_is_near_others(vector: Any, centre: 
     sketches.extend([(0, 0, sketch.sketch(vector, centre))])
     seen, at = vector.astype(np.float32) - centre, np.array([0])
     table = sketches._table(seen)
-    levels = 4 * sketches._sums(at, table, 0) + 2 * sketches._sums(at, table, 1) - 3 * seen.sum()
-    found = sketches._scored(at, levels)[0] + seen @ centre
+    found = sketches._scored(at, sketches._products(at, table) - 3 * seen.sum())[0] + seen @ centre
     assert found == pytest.approx(float(vector.astype(np.float32) @ vector.astype(np.float32)), abs=1e-3, rel=1e-4)

@@ -33,12 +33,12 @@ EXACT: Final = 2_000
 """Up to so many beliefs in a scope all are scored exactly; at one more its centre is fixed."""
 BY_HAMMING: Final = 16_384
 """Nearest by Hamming distance, of each stratum, that are looked at further."""
-BY_SIGNS: Final = 4_096
-"""Of those, the best by signs and the numbers beside them, whose products are estimated from all four levels."""
+BY_LEVELS: Final = 512
+"""Of those, the best by the levels of both, whose products with the query's own numbers are estimated."""
 CANDIDATES: Final = 48
 """Of those, the best that are scored exactly, at least."""
-_SIGNS_SCALE: Final = 1.5
-"""How much larger than a level's step the mean deviation of a dimension is: of normal ones, levels at +-1 and +-3."""
+_MEAN_LEVEL: Final = 1.64
+"""The mean size of a level where numbers are normally distributed: 1 within a standard deviation, else 3."""
 
 CODES: Final = {status: code for code, status in enumerate(Status)}
 STATUSES: Final = tuple(Status)
@@ -161,19 +161,20 @@ class Sketches:
         most = max(CANDIDATES, 4 * k)
         if self.centre is None or self.size <= most:
             return [np.flatnonzero(mask) for mask in masks]
-        seen = vector - self.centre
-        table, distances = self._table(seen), self._distances(_packed(seen > 0))
+        seen, asked = vector - self.centre, np.frombuffer(sketch(vector, self.centre)[:-8], dtype=np.uint64)
+        table, distances = self._table(seen), self._distances(asked[: self._words])
+        step = float(np.abs(seen).mean() / _MEAN_LEVEL)
         found = []
         for mask in masks:
             at = np.flatnonzero(mask)
-            far = distances.take(at)
             if len(at) > BY_HAMMING:
-                at = at[far <= _threshold(far, BY_HAMMING)]
                 far = distances.take(at)
-            signs = (self.dim - 2.0 * far) * (_SIGNS_SCALE * np.abs(seen).mean())
-            at = at[_greatest(self._scored(at, signs), max(BY_SIGNS, 2 * most))]
-            levels = 4 * self._sums(at, table, 0) + 2 * self._sums(at, table, 1) - 3 * seen.sum()
-            found.append(np.sort(at[_greatest(self._scored(at, levels), most)]))
+                at = at[far <= _threshold(far, BY_HAMMING)]
+            fewer = max(BY_LEVELS, 2 * most)
+            if len(at) > fewer:
+                at = at[_greatest(self._scored(at, step * self._levels(at, asked)), fewer)]
+            products = self._products(at, table) - 3 * seen.sum()
+            found.append(np.sort(at[_greatest(self._scored(at, products), most)]))
         return found
 
     def _scored(self, at: Places, products: Any) -> Vector:
@@ -182,32 +183,43 @@ class Sketches:
         scores: Vector = centred + step * products
         return scores
 
-    def _distances(self, wanted: bytes) -> NDArray[np.uint16]:
-        """Hamming distance of every sketch, in portions that stay in the cache of the processor."""
+    def _distances(self, wanted: Any) -> NDArray[np.uint16]:
+        """Hamming distance of the signs of every sketch, in portions that stay in the cache of the processor."""
         total = np.zeros(self.size, dtype=np.uint16)
-        words = np.frombuffer(wanted, dtype=np.uint64)
         unlike, ones = np.empty(_PORTION, dtype=np.uint64), np.empty(_PORTION, dtype=np.uint8)
         for start in range(0, self.size, _PORTION):
             portion = total[start : start + _PORTION]
             size = len(portion)
-            for row, word in zip(self._bits[: self._words], words, strict=True):
+            for row, word in zip(self._bits[: self._words], wanted, strict=True):
                 np.bitwise_xor(row[start : start + size], word, out=unlike[:size])
                 portion += np.bitwise_count(unlike[:size], out=ones[:size])
         return total
 
+    def _levels(self, at: Places, asked: Any) -> NDArray[np.int32]:
+        """The product of the query's levels and each sketch's, by counting bits."""
+        words, ones = self._words, np.bitwise_count(asked).reshape(2, -1).sum(axis=1, dtype=np.int32)
+        total = np.full(len(at), 9 * self.dim - 3 * (4 * ones[0] + 2 * ones[1]), dtype=np.int32)
+        for word in range(words):
+            for plane, weight in ((0, 4), (1, 2)):
+                bits = self._bits[plane * words + word, at]
+                for query, factor in ((asked[word], 4), (asked[words + word], 2)):
+                    total += weight * factor * np.bitwise_count(bits & query).astype(np.int32)
+                total -= 3 * weight * np.bitwise_count(bits).astype(np.int32)
+        return total
+
     def _table(self, seen: Vector) -> Vector:
-        """For each byte of a sketch and each of its 256 values the sum of the query's numbers where it has a one."""
+        """For each byte of a sketch's planes and each of its 256 values, what its levels add to the product."""
         padded = np.zeros(64 * self._words, dtype=np.float32)
         padded[: self.dim] = seen
-        return (padded.reshape(-1, 8) @ _BITS_OF_BYTES).reshape(-1)
+        sums = (padded.reshape(-1, 8) @ _BITS_OF_BYTES).reshape(-1)
+        return np.concatenate([4 * sums, 2 * sums])
 
-    def _sums(self, at: Places, table: Vector, plane: int) -> Vector:
-        """Sum of the query's numbers where a plane of bits has a one."""
-        words = slice(plane * self._words, (plane + 1) * self._words)
-        packed = np.ascontiguousarray(self._bits[words, at].T).view(np.uint8).astype(np.int32)
+    def _products(self, at: Places, table: Vector) -> Vector:
+        """The product of the query and the levels of each sketch, each of which is 3 less."""
+        packed = np.ascontiguousarray(self._bits[:, at].T).view(np.uint8).astype(np.int32)
         packed += np.arange(0, len(table), 256, dtype=np.int32)
-        sums: Vector = table.take(packed).sum(axis=1)
-        return sums
+        products: Vector = table.take(packed).sum(axis=1)
+        return products
 
     def _reserve(self, size: int) -> None:
         room = len(self._classes)
