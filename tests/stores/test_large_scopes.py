@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -104,6 +106,27 @@ def test_another_store_sees_the_scope_grow_large(tmp_path: Path) -> None:
             assert best.belief.id == f"n{at}"
     reader.close()
     writer.close()
+
+
+def test_a_file_with_older_sketches_is_searched_and_sketched_anew(tmp_path: Path) -> None:
+    """Of schema version 1, whose sketches had one bit a dimension."""
+    vectors, path = cone(2_200), tmp_path / "memory.db"
+    with closing(SqliteStore(path, embedder="tested", dim=LARGE_DIM)) as store:
+        store.commit(batch(0, vectors[:2_100], Cause.ADMIT))
+        store.commit(forgotten("n7"))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE standings SET sketch = zeroblob(16) WHERE sketch IS NOT NULL")
+        connection.execute("PRAGMA user_version = 1")
+    with closing(SqliteStore(path, embedder="tested", dim=LARGE_DIM)) as store:
+        for new in ([], [batch(2_100, vectors[2_100:], Cause.ADMIT)]):
+            for revision in new:
+                store.commit(revision)
+            for at in (0, 1_000, 2_099 + len(new)):
+                assert store.search(ASHA, Probe(text="", vector=vectors[at]), 1)[0].belief.id == f"n{at}"
+            assert store.verify().problems == ()
+    with closing(sqlite3.connect(path)) as connection:
+        sizes = connection.execute("SELECT length(sketch), count(*) FROM standings GROUP BY 1 ORDER BY 1").fetchall()
+    assert sizes == [(None, 1), (sketch.width(LARGE_DIM), 2_199)]
 
 
 def test_memory_of_a_belief_is_about_120_bytes() -> None:
