@@ -25,6 +25,7 @@ from dev_eval import (
     public,
     recall,
     robustness,
+    sketches,
     stakes,
     worlds,
 )
@@ -36,10 +37,10 @@ EXIT_NO_DATA = 2
 JUDGES = ("local", "typed")
 PARTS = (
     "pairs", "claims", "heldout", "robustness", "cost", "recall", "families", "worlds", "attacks", "curve", "hazards",
-    "stakes", "public",
+    "stakes", "public", "sketches",
 )  # fmt: skip
-ASKED_ONLY = ("hazards", "stakes", "public")
-"""Parts that read the public sets: they take a minute or two, and are measured with ``--public`` or by name."""
+ASKED_ONLY = ("hazards", "stakes", "public", "sketches")
+"""Parts that take a minute or two; most read the public sets. They are measured with ``--public`` or by name."""
 _WIDE = 120  # columns, where nobody says how wide a line may be
 
 
@@ -77,6 +78,7 @@ def _parts(options: argparse.Namespace) -> dict[str, Callable[[], Part]]:
         "cost": lambda: cost.measure(_all_pairs(options), judges),
         "recall": lambda: recall.measure(options.data),
         "families": lambda: families.measure(options.data, options.gate or families.GATES),
+        "sketches": sketches.measure,
         "worlds": lambda: worlds.measure(options.gate or families.GATES),
         "attacks": lambda: attacks.measure(options.gate or ()),
         "curve": curve.measure,

@@ -23,6 +23,7 @@ from dev_eval import (
     phenomena,
     public,
     robustness,
+    sketches,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -339,7 +340,15 @@ def test_the_command_prints_every_part_it_has_data_for(tmp_path: Path, capsys: p
 
 def test_the_command_fails_where_there_is_no_data_at_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nowhere = str(tmp_path / "none")
-    without = ("attacks", "curve", "hazards", "worlds")
+    without = ("attacks", "curve", "hazards", "sketches", "worlds")
     parts = [word for part in __main__.PARTS if part not in without for word in ("--part", part)]
     assert __main__.main(["--data", nowhere, "--heldout", nowhere, *parts]) == __main__.EXIT_NO_DATA
     assert "--data FOLDER" in capsys.readouterr().err
+
+
+def test_what_sketches_find_is_measured() -> None:
+    found = sketches.measure((2_100,), "hash")
+    assert [(row["memories"], row["candidates"]) for row in found.figures["rows"]] == [(2_100, 48), (2_100, 128)]
+    few, many = (row["found"] for row in found.figures["rows"])
+    assert 0.9 < few <= many <= 1
+    assert found.sheets[0].rows[1][2] == f"{many:.2%}"
