@@ -225,7 +225,7 @@ def test_a_transaction_for_one_query_has_ended_with_it(tmp_path: Path) -> None:
             assert rows.head() is not None
             status = rows._transaction.connection.info.transaction_status
             assert status is psycopg.pq.TransactionStatus.IDLE
-            with pytest.raises(AssertionError, match="has had it"):
+            with pytest.raises(AssertionError, match="has ended"):
                 rows.head()
 
 
