@@ -529,8 +529,8 @@ class MemoryGuard:
         others = self._parts.store.get(
             self._scope, list({id_ for e in edges for id_ in (e.claim, e.rival)} - {memory_id})
         )
-        evidence = self._parts.store.evidence(self._scope, [belief.claim.evidence_id])
-        proof = tuple(fact for one in evidence.values() for fact in one.source.proof)
+        evidence = self._parts.store.evidence(self._scope, [belief.claim.evidence_id]).get(belief.claim.evidence_id)
+        proof = evidence.source.proof if evidence else ()
         aside = self._parts.store.get(self._scope, list(self._set_aside.against(belief)))
         return explain(
             belief,

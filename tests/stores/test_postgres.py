@@ -345,9 +345,7 @@ def test_a_scope_that_grows_is_sketched_whole_and_others_are_not(
     assert store.verify().problems == ()
 
 
-def test_sketches_find_what_comparing_every_vector_finds(
-    store: PostgresStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sketches_find_what_comparing_every_vector_finds(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a database of an earlier version too, whose scopes are sketched by their next act."""
     monkeypatch.setattr(rows, "EXACT", 2)
     revisions = [

@@ -50,18 +50,22 @@ class SqliteShelf:
 
     def newest(self, terms: Sequence[int], strata: Sequence[Stratum], probe: Probe, limit: int) -> list[list[Seqs]]:
         """Read the posting lists that each stratum is made of."""
-        return [[self._newest(term, stratum, probe, limit) for term in terms] for stratum in strata]
+        return [self._newest(terms, stratum, probe, limit) for stratum in strata]
 
-    def _newest(self, term: int, stratum: Stratum, probe: Probe, limit: int) -> Seqs:
+    def _newest(self, terms: Sequence[int], stratum: Stratum, probe: Probe, limit: int) -> list[Seqs]:
         where, fixed = self._listed(stratum, probe)
         query = f"SELECT place FROM postings WHERE {where} ORDER BY place DESC LIMIT ?"  # noqa: S608
-        seqs = [
-            row[0] - self._base
-            for number in self._posted_in(stratum, probe)
-            for row in self._connection.execute(query, (_signed(term ^ number), *fixed, limit))
-        ]
-        mask = self._mask(stratum, probe)
-        return np.array([seq for seq in sorted(seqs, reverse=True)[:limit] if mask[seq - 1]], dtype=np.int64)
+        classes, mask = self._posted_in(stratum, probe), self._mask(stratum, probe)
+        found = []
+        for term in terms:
+            seqs = [
+                row[0] - self._base
+                for number in classes
+                for row in self._connection.execute(query, (_signed(term ^ number), *fixed, limit))
+            ]
+            newest = [seq for seq in sorted(seqs, reverse=True)[:limit] if mask[seq - 1]]
+            found.append(np.array(newest, dtype=np.int64))
+        return found
 
     def vectors(self, seqs: Seqs) -> Matrix:
         """Those of a small scope from memory, else from the file."""

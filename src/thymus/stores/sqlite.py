@@ -296,11 +296,8 @@ class SqliteStore:
             return None, 0
         number, head = found
         sketches = self._sketches.get(number)
-        waits = head.beliefs > EXACT and (sketches is None or sketches.centre is None)
-        centre = rows.centre_of(connection, number) if waits else None
-        if sketches is None or sketches.version > head.version or centre is not None:
-            if not waits and sketches is not None:
-                centre = sketches.centre
+        centre = rows.centre_of(connection, number) if head.beliefs > EXACT else None
+        if sketches is None or sketches.version > head.version or (sketches.centre is None) != (centre is None):
             sketches = Sketches(self.dim, centre)
             self._sketches[number] = sketches
         self._sketches.move_to_end(number)

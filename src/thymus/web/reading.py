@@ -131,8 +131,9 @@ class Desk:
 
     def message(self, belief: Belief) -> str:
         """The text that a claim was taken from; "" once it was erased."""
-        found = self._parts.store.evidence(self._scope, [belief.claim.evidence_id])
-        return "".join(one.text for one in found.values() if not belief.erased)
+        id_ = belief.claim.evidence_id
+        evidence = self._parts.store.evidence(self._scope, [id_]).get(id_)
+        return evidence.text if evidence is not None and not belief.erased else ""
 
     def resembled(self, belief: Belief) -> tuple[Source, ...]:
         """Whom its senders could be taken for, as things stand now."""

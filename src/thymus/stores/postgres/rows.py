@@ -45,21 +45,10 @@ COLUMNS: Final = {
 }
 """What is written into each table, after tenant and owner."""
 TYPES: Final = {
-    "evidence": ["bytea", "int8", "text", "bytea", "bytea"],
-    "beliefs": [
-        "int8",
-        *["bytea"] * 2,
-        "int8",
-        "text",
-        *["bytea"] * 2,
-        "int2",
-        "int8",
-        "bool",
-        "halfvec",
-        *["bytea"] * 2,
-    ],
-    "postings": ["int8", "int8", "int8"],
-    "ledger": ["int8", "text", "bytea"],
+    "evidence": "bytea int8 text bytea bytea",
+    "beliefs": "int8 bytea bytea int8 text bytea bytea int2 int8 bool halfvec bytea bytea",
+    "postings": "int8 int8 int8",
+    "ledger": "int8 text bytea",
 }
 """Their types, for COPY."""
 
@@ -224,18 +213,21 @@ class Rows:
         found = self.all(query, after=after, id=codec.raw(belief_id or ""), limit=limit)
         return [(row[0], row[1], row[2]) for row in found]
 
-    def carry_out(self, plan: Plan) -> None:
-        """Write a plan. What is read for it is read first, so that all that is written goes in one round trip."""
+    def carry_out(self, plan: Plan, centre: Vector | None) -> None:
+        """Write a plan. What is read for it is read first, so that all that is written goes in one round trip.
+
+        :param centre: of the scope as it stands (``scope_row``).
+        """
         entry, large = plan.head.version, plan.head.beliefs > SKETCHED
         touched = list(dict.fromkeys([*plan.moved, *plan.erased]))
         fresh = {kept.belief.id: kept.belief.seq for kept in plan.beliefs}
         edged = [name for edge in plan.edges for name in (edge.claim, edge.rival)]
         where = fresh | self.seqs({*touched, *edged} - fresh.keys())
         posted = self._posted([where[name] for name in touched])
-        centre, unsketched = self._centred(plan.head.beliefs, plan.beliefs)
+        centre, unsketched = self._centred(centre, plan.head.beliefs, plan.beliefs)
         grows = large and plan.head.beliefs - len(plan.beliefs) <= SKETCHED
         with self._transaction.connection.pipeline():
-            self._head(plan.head, large=large)
+            self._head(plan.head, centre, large=large)
             if grows:
                 self.run(f"UPDATE beliefs SET large = true WHERE {KEY}")
             self._sketch(centre, unsketched)
@@ -267,7 +259,8 @@ class Rows:
 
         :raises StoreError: something in them is stored already, or changes what is.
         """
-        head = self.head() or Head()
+        stood, centre = self.scope_row()
+        head = stood or Head()
         found: dict[str, list[tuple[object, ...]]] = {
             table: [] for table in ("evidence", "beliefs", "postings", "ledger")
         }
@@ -292,9 +285,9 @@ class Rows:
                 found["postings"] += posting_rows(self.scope, kept, words)
             found["ledger"].append((head.version, plan.body, plan.head.hash))
         large = head.beliefs > SKETCHED
-        centre, unsketched = self._centred(head.beliefs, [kept for kept, _, _ in new])
+        centre, unsketched = self._centred(centre, head.beliefs, [kept for kept, _, _ in new])
         found["beliefs"] = [belief_row(kept, words, entry, centre, large=False) for kept, words, entry in new]
-        self._head(head, large=large)
+        self._head(head, centre, large=large)
         self._sketch(centre, unsketched)
         for table, rows in found.items():
             self._copy(table, rows)
@@ -308,28 +301,34 @@ class Rows:
         self.run(f"CREATE TEMPORARY TABLE loaded_{table} (LIKE {table}) ON COMMIT DROP")
         with self._transaction.connection.cursor() as cursor:
             with cursor.copy(f"COPY loaded_{table} ({columns}) FROM STDIN (FORMAT BINARY)".encode()) as copy:
-                copy.set_types(["bytea", "bytea", *TYPES[table]])
+                copy.set_types(["bytea", "bytea", *TYPES[table].split()])
                 for row in rows:
                     copy.write_row((*self.key, *row))
             cursor.execute(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM loaded_{table}".encode())
 
-    def _head(self, head: Head, *, large: bool) -> None:
+    def _head(self, head: Head, centre: Vector | None, *, large: bool) -> None:
+        """Keep how a scope stands; a centre that it has stays."""
         query = """
-            INSERT INTO scopes (tenant, owner, version, beliefs, hash, large)
-            VALUES (%(tenant)s, %(owner)s, %(version)s, %(beliefs)s, %(hash)s, %(large)s)
+            INSERT INTO scopes (tenant, owner, version, beliefs, hash, large, centre)
+            VALUES (%(tenant)s, %(owner)s, %(version)s, %(beliefs)s, %(hash)s, %(large)s, %(centre)s)
             ON CONFLICT (tenant, owner) DO UPDATE
-            SET version = excluded.version, beliefs = excluded.beliefs, hash = excluded.hash, large = excluded.large
+            SET version = excluded.version, beliefs = excluded.beliefs, hash = excluded.hash, large = excluded.large,
+                centre = coalesce(scopes.centre, excluded.centre)
         """
-        self.run(query, version=head.version, beliefs=head.beliefs, hash=head.hash, large=large)
+        seen_from = None if centre is None else centre.tobytes()
+        self.run(query, version=head.version, beliefs=head.beliefs, hash=head.hash, large=large, centre=seen_from)
 
-    def _centred(self, beliefs: int, new: Sequence[Kept]) -> tuple[Vector | None, dict[int, Any]]:
+    def _centred(
+        self, centre: Vector | None, beliefs: int, new: Sequence[Kept]
+    ) -> tuple[Vector | None, dict[int, Any]]:
         """The centre of a scope that will hold so many beliefs, and the vectors of those in it that have no sketch yet.
 
         It is fixed by the act that makes the scope too large for comparing vectors alone.
+
+        :param centre: that it has already, if any.
         """
         if not EXACT < beliefs <= SKETCHED:
             return None, {}
-        _, centre = self.scope_row()
         if centre is not None:
             return centre, {}
         query = f"SELECT seq, vector FROM beliefs WHERE {KEY} AND vector IS NOT NULL ORDER BY seq"
@@ -338,11 +337,8 @@ class Rows:
         return np.mean(first, axis=0, dtype=np.float32), kept
 
     def _sketch(self, centre: Vector | None, unsketched: Mapping[int, Any]) -> None:
-        """Keep a centre, and the sketches of beliefs that have none."""
-        if centre is not None:  # of one that has its centre already nothing changes
-            self.run(f"UPDATE scopes SET centre = %(centre)s WHERE {KEY} AND centre IS NULL", centre=centre.tobytes())
+        """Keep the sketches of beliefs that have none."""
         if unsketched:
-            assert centre is not None  # noqa: S101  (for the type)
             query = f"""
                 UPDATE beliefs SET sketch = new.sketch
                 FROM unnest(%(seqs)s::bigint[], %(sketches)s::bytea[]) AS new (seq, sketch)

@@ -145,10 +145,11 @@ class PostgresShelf:
 
     def newest(self, terms: Sequence[int], strata: Sequence[Stratum], probe: Probe, limit: int) -> list[list[Seqs]]:
         """Read the posting lists that each stratum is made of, and how the scope stands."""
+        each = [(stratum.own is False, self._classes(stratum, probe)) for stratum in strata]
         asked = [
-            (at, _signed(term ^ number), stratum.own is False)
-            for at, (stratum, term) in enumerate(product(strata, terms))
-            for number in self._classes(stratum, probe)
+            (at, _signed(term ^ number), apart)
+            for at, ((apart, classes), term) in enumerate(product(each, terms))
+            for number in classes
         ]
         places, digests, apart = zip(*asked, strict=True) if asked else ((), (), ())
         # Asked for only where it matters: the index alone answers without it.

@@ -101,7 +101,8 @@ class PostgresStore:
         so, and the same message handed in again is not written twice.
         """
         with self._writing(revision.scope) as rows:
-            head = rows.head() or Head()
+            stood, centre = rows.scope_row()
+            head = stood or Head()
             if expecting is not None and head.version != expecting:
                 raise ledger.stale(head.version, expecting)
             standing = rows.standing(ledger.mentioned(revision))
@@ -123,7 +124,7 @@ class PostgresStore:
             )
             if plan is None:
                 return head.version
-            rows.carry_out(plan)
+            rows.carry_out(plan, centre)
         if plan.erased:
             self._kept.drop(revision.scope)
         return plan.head.version
